@@ -1,0 +1,52 @@
+#include "compiler/target.h"
+
+#include <array>
+
+namespace tilec {
+namespace {
+
+// Limits: CUDA C++ programming guide, "Technical specifications per compute capability".
+dsl::Limits limits(const char* name, int threads_per_sm, int blocks_per_sm, int64_t block_kib,
+                   int64_t sm_kib) {
+  return {.target = name,
+          .threads_per_sm = threads_per_sm,
+          .blocks_per_sm = blocks_per_sm,
+          .shared_bytes_per_block = block_kib * 1024,
+          .shared_bytes_per_sm = sm_kib * 1024};
+}
+
+const std::array<Target, 6>& table() {
+  static const std::array<Target, 6> rows = {{
+      {.limits = limits("sm_80", 2048, 32, 163, 164), .lanes_per_sm = 64, .ptx_version = 70},
+      {.limits = limits("sm_86", 1536, 16, 99, 100), .lanes_per_sm = 128, .ptx_version = 71},
+      {.limits = limits("sm_89", 1536, 24, 99, 100), .lanes_per_sm = 128, .ptx_version = 78},
+      {.limits = limits("sm_90a", 2048, 32, 227, 228), .lanes_per_sm = 128, .ptx_version = 80},
+      {.limits = limits("sm_100a", 2048, 32, 227, 228), .lanes_per_sm = 128, .ptx_version = 86},
+      {.limits = limits("sm_120a", 1536, 24, 99, 100), .lanes_per_sm = 128, .ptx_version = 87},
+  }};
+  return rows;
+}
+
+}  // namespace
+
+std::span<const Target> targets() { return table(); }
+
+const Target* find_target(std::string_view name) {
+  for (const Target& target : table())
+    if (target.limits.target == name) return &target;
+  return nullptr;
+}
+
+const Target* target_of_capability(int major, int minor) {
+  switch (major * 10 + minor) {
+    case 80: return find_target("sm_80");
+    case 86: return find_target("sm_86");
+    case 89: return find_target("sm_89");
+    case 90: return find_target("sm_90a");
+    case 100: return find_target("sm_100a");
+    case 120: return find_target("sm_120a");
+    default: return nullptr;
+  }
+}
+
+}  // namespace tilec
