@@ -1,0 +1,99 @@
+// The command line of tilec, in three steps: `parse_command_line` turns words into one of the plain
+// structs below, `run` does what the struct says, and `main` turns the outcome into an exit code.
+//
+// Results go to standard output, everything else to standard error. Exit codes are those of the
+// design: 0 fine, 1 a spec (or another input) is refused, 2 the command line is wrong, 3 a check or
+// a budget failed, 4 the machine failed, 70 our own code is wrong.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "dsl/error.h"
+#include "dsl/shape.h"
+#include "runtime/problem.h"
+
+namespace tilec {
+
+enum class Stage { spec, tile, llvm, ptx, cubin, sass };
+
+/// Where specs come from, the same for every command.
+struct SpecChoice {
+  std::string spec;    // a file, "-" for standard input, or the spec itself
+  std::string kernel;  // which kernel of the file; empty: not chosen
+  std::string target;  // empty: the spec's, else the device's, else sm_90a
+};
+
+struct ExplainCommand {
+  SpecChoice choice;
+  std::optional<dsl::GemmShape> shape;
+  bool json = false;
+};
+
+struct CompileCommand {
+  SpecChoice choice;
+  std::vector<Stage> emit;  // empty: ptx, or with `directory` every stage
+  std::string directory;    // empty: standard output
+  std::vector<std::string> dump_after;
+  bool time_passes = false;
+  Assembler assembler = Assembler::automatic;
+  bool json = false;
+};
+
+struct ReportCommand {
+  SpecChoice choice;
+  std::optional<dsl::GemmShape> shape;
+  Assembler assembler = Assembler::automatic;
+  bool json = false;
+};
+
+struct RunCommand {
+  SpecChoice choice;
+  GemmProblem problem;  // its layout is filled in from the spec
+  std::string device;   // "gpu", "cpu" or empty: the GPU if there is one
+  bool bench = true;    // time it, on a GPU
+  Assembler assembler = Assembler::automatic;
+  bool json = false;
+};
+
+struct BenchCommand {
+  std::vector<SpecChoice> choices;
+  std::vector<dsl::GemmShape> shapes;
+  uint64_t seed = 1;
+  bool json = false;
+};
+
+struct OptCommand {
+  std::string file;  // "-" for standard input
+  std::vector<std::string> passes;
+};
+
+struct CheckCommand {
+  SpecChoice choice;
+  std::vector<std::string> requirements;
+  std::optional<dsl::GemmShape> shape;
+  std::string device;
+  bool json = false;
+};
+
+using Command = std::variant<ExplainCommand, CompileCommand, ReportCommand, RunCommand,
+                             BenchCommand, OptCommand, CheckCommand>;
+
+/// What a command line comes to: a command, or an exit code with all said already (help, a fault).
+/// Prints help to standard output and faults to standard error.
+tl::expected<Command, int> parse_command_line(int count, const char* const* words);
+
+// Each does its command and prints the results. An error is for the caller to print.
+dsl::Result<void> run(const ExplainCommand& command);
+dsl::Result<void> run(const CompileCommand& command);
+dsl::Result<void> run(const ReportCommand& command);
+dsl::Result<void> run(const RunCommand& command);
+dsl::Result<void> run(const BenchCommand& command);
+dsl::Result<void> run(const OptCommand& command);
+dsl::Result<void> run(const CheckCommand& command);
+
+}  // namespace tilec

@@ -1,0 +1,32 @@
+// Files that a command leaves: all of them or none, and never half of one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dsl/error.h"
+
+namespace tilec {
+
+struct OutputFile {
+  std::string name;  // without folder
+  std::string bytes;
+};
+
+/// Writes `files` into `directory` (made if it is not there). Each is written beside its place and
+/// renamed into it once all are whole.
+/// Errors: machine, "cannot-write" with the system's words; then no file of these has changed.
+dsl::Result<void> write_files(const std::string& directory, const std::vector<OutputFile>& files);
+
+/// Removes files of these names from `directory`, those that are there: what an earlier command
+/// left must not be taken for what this one failed to make.
+void remove_files(const std::string& directory, const std::vector<std::string>& names);
+
+/// Writes to standard output, all of it. Errors: machine, "cannot-write" (a full disk, say).
+dsl::Result<void> write_output(std::string_view bytes);
+
+/// All of a file, or of standard input for "-".
+/// Errors: user, "missing-file" or "unreadable-file".
+dsl::Result<std::string> read_file(const std::string& path);
+
+}  // namespace tilec
