@@ -39,7 +39,7 @@ const std::map<std::string, Stage> kStages = {{"spec", Stage::spec},   {"tile", 
 
 /// A fault of the command line that CLI11 could not know of.
 CLI::ValidationError fault(const std::string& message) {
-  return {message};
+  return CLI::ValidationError(message);
 }
 
 dsl::GemmShape shape_of(const std::string& word) {
@@ -52,7 +52,7 @@ template <class Value>
 Value named(const std::map<std::string, Value>& table, const std::string& name,
             const std::string& what) {
   if (auto row = table.find(name); row != table.end()) return row->second;
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   for (const auto& [key, value] : table) names.push_back(key);
   std::optional<std::string> near = dsl::nearest_word(name, names);
   throw fault(fmt::format("there is no {} '{}'; {}: {}", what, name,
@@ -170,16 +170,25 @@ void set_up(CLI::App* app, RunCommand& command) {
 
 void set_up(CLI::App* app, OptCommand& command) {
   app->add_option("FILE", command.file, "a file of tile IR, or - for standard input")->required();
-  std::string names;
+  std::string list;
+  std::map<std::string, std::string> names;
   for (const passes::PassInfo& pass : passes::all()) {
-    names += fmt::format("\n  {:<20} {}", pass.name, pass.summary);
+    list += fmt::format("\n  {:<20} {}", pass.name, pass.summary);
+    names.emplace(pass.name, pass.name);
   }
-  app->add_option("--pass", command.passes,
-                  "a pass to run; several run in the order given; none: parse, verify and print. "
-                  "The passes, in the order in which compile runs them:" +
-                      names)
+  app->add_option_function<std::vector<std::string>>(
+         "--pass",
+         [&command, names](const std::vector<std::string>& words) {
+           for (const std::string& word : words) {
+             command.passes.push_back(named(names, word, "pass"));
+           }
+         },
+         "a pass to run; several run in the order given; none: parse, verify and print. The "
+         "passes, in the order in which compile runs them:" +
+             list)
       ->delimiter(',')
       ->allow_extra_args(false)
+      ->take_all()
       ->type_name("NAME");
 }
 
@@ -305,7 +314,7 @@ int complain(const std::string& command, const std::string& message) {
 /// The command named by the first word, if it is one at all.
 std::optional<std::string> unknown_command(int count, const char* const* words) {
   if (count < 2 || words[1][0] == '-') return std::nullopt;
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   for (const Row& row : rows()) names.emplace_back(row.name);
   if (std::ranges::find(names, words[1]) != names.end()) return std::nullopt;
   std::optional<std::string> near = dsl::nearest_word(words[1], names);

@@ -92,13 +92,17 @@ Folder::~Folder() {
   fs::remove_all(root_, ignored);
 }
 
-std::string Folder::path(const std::string& name) const { return (root_ / name).string(); }
+std::string Folder::path(const std::string& name) const {
+  return (root_ / name).string();
+}
 
 void Folder::write(const std::string& name, const std::string& text) const {
   std::ofstream(root_ / name, std::ios::binary) << text;
 }
 
-std::string Folder::read(const std::string& name) const { return text_of(root_ / name); }
+std::string Folder::read(const std::string& name) const {
+  return text_of(root_ / name);
+}
 
 std::vector<std::string> Folder::names() const {
   std::vector<std::string> names;

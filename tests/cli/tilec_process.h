@@ -10,7 +10,7 @@ namespace tilec {
 struct Surroundings {
   std::string input;                     // standard input
   std::vector<std::string> environment;  // NAME=VALUE, over the test's own
-  bool bare = false;  // an environment of nothing but `environment`, with an empty PATH
+  bool bare = false;      // an environment of nothing but `environment`, with an empty PATH
   std::string directory;  // working directory; empty: the test's own
 };
 
