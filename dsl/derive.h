@@ -30,19 +30,19 @@ struct FragmentAxis {
 };
 
 struct Derived {
-  int threads = 0;       // per block
-  int warps = 0;         // ceil(threads / 32)
-  Extent warp_grid;      // warps over the block tile; {1, 1} without `warp`
-  FragmentAxis m;        // of the thread's tile, within the warp's (or block's) tile
+  int threads = 0;   // per block
+  int warps = 0;     // ceil(threads / 32)
+  Extent warp_grid;  // warps over the block tile; {1, 1} without `warp`
+  FragmentAxis m;    // of the thread's tile, within the warp's (or block's) tile
   FragmentAxis n;
-  CopyMap copy_a;        // zero where copy is `none`
+  CopyMap copy_a;  // zero where copy is `none`
   CopyMap copy_b;
-  int vector_c = 1;      // elements per global access of C
+  int vector_c = 1;           // elements per global access of C
   int fragment_vector_a = 1;  // elements per shared load of an A fragment
   int fragment_vector_b = 1;
-  int64_t shared_bytes_a = 0;  // one stage
+  int64_t shared_bytes_a = 0;  // one stage, rounded up to 16 so that every stage is aligned
   int64_t shared_bytes_b = 0;
-  int64_t shared_bytes = 0;    // all stages, both operands
+  int64_t shared_bytes = 0;    // all stages, both operands = stages * (a + b)
   int registers_expected = 0;  // estimate: accumulators + fragments + staging + addresses
   int blocks_per_sm = 0;       // by threads, registers_expected and shared bytes
   double ideal_share = 0;      // FMAs / (FMAs + fragment loads) per thread and k
@@ -50,7 +50,59 @@ struct Derived {
 
 Derived derive(const Spec& spec, const Limits& limits);
 
+/// How one operand's slice lies in one stage of shared memory, in elements. Coordinates are
+/// (k, x) with x = m for A and n for B. A row of the slice is `row_length` elements that lie next
+/// to each other; row r begins at r * row_stride. A swizzled row is made of `groups` groups (a
+/// power of two) of `group` elements, and group g of row r lies where g XOR (r mod groups) would
+/// without the swizzle. That is a bijection within the row, and keeps groups whole.
+struct SliceMap {
+  bool rows_are_k = true;  // a row holds one k and all x; else one x and all k
+  int rows = 0;
+  int row_length = 0;
+  int row_stride = 0;  // row_length + padding
+  int group = 1;       // widest access of the slice: fragment loads and the copy's stores
+  int groups = 0;      // of a row; 0: not swizzled
+
+  int64_t offset(int k, int x) const {
+    int row = rows_are_k ? k : x;
+    int column = rows_are_k ? x : k;
+    if (groups > 0) column = ((column / group) ^ (row & (groups - 1))) * group + column % group;
+    return static_cast<int64_t>(row) * row_stride + column;
+  }
+};
+SliceMap slice_map(const Spec& spec, bool operand_a);
+
+/// slice_map(spec, operand_a).offset(k, x)
+int64_t shared_offset(const Spec& spec, bool operand_a, int k, int x);
+
 /// Elements from one row of the slice in shared memory to the next, padding included.
 int shared_row_stride(const Spec& spec, bool operand_a);
+
+/// Elements from one stored row of an operand's slice in global memory to its end: tile_k, tile.m
+/// or tile.n, by the layout.
+int global_row_length(const Spec& spec, bool operand_a);
+
+/// Elements per shared store of the copy: its vector, or 1 where the slice is turned on the way.
+int copy_store_vector(const Spec& spec, bool operand_a);
+
+/// Largest power of two that is at most `bound` and divides `extent`; at least 1.
+int widest_vector(int bound, int64_t extent);
+
+/// Registers a thread must have at the very least: accumulators, one fragment, 16 for the rest.
+int registers_needed(const Spec& spec);
+
+/// Registers a thread can have: by the architecture, the threads of a block, and what the spec's
+/// `registers` and `blocks_per_sm` ask for. A multiple of 8, or 255, or `registers` itself.
+int registers_allowed(const Spec& spec, int threads, const Limits& limits);
+
+/// Blocks that fit one SM, and by what.
+struct Residency {
+  int by_threads = 0;
+  int by_registers = 0;
+  int by_shared = 0;
+  int by_limit = 0;
+  int blocks() const;
+};
+Residency residency(const Derived& derived, const Spec& spec, const Limits& limits);
 
 }  // namespace tilec::dsl

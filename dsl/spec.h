@@ -58,25 +58,25 @@ struct OperandLayout {
 };
 
 struct Spec {
-  std::string name = "gemm";  // the kernel's name: the entry point in PTX
-  Extent tile;                // block tile of C
-  int tile_k = 8;             // slice of K
-  std::optional<Extent> warp; // warp's tile of C; none: one grid of threads over the block tile
-  Extent thread{1, 1};        // thread's tile of C
-  int stages = 1;             // slices held in shared memory at once
+  std::string name = "gemm";   // the kernel's name: the entry point in PTX
+  Extent tile;                 // block tile of C
+  int tile_k = 8;              // slice of K
+  std::optional<Extent> warp;  // warp's tile of C; none: one grid of threads over the block tile
+  Extent thread{1, 1};         // thread's tile of C
+  int stages = 1;              // slices held in shared memory at once
   CopyMode copy = CopyMode::through_registers;
-  int vector_global = 4;      // elements per global access, upper bound for each operand
-  int vector_shared = 4;      // elements per shared access, upper bound for each operand
+  int vector_global = 4;  // elements per global access, upper bound for each operand
+  int vector_shared = 4;  // elements per shared access, upper bound for each operand
   LaneOrder lanes = LaneOrder::columns;
-  Extent lane_grid;           // lanes of a warp over its tile; without `warp`, threads over the block
+  Extent lane_grid;  // lanes of a warp over its tile; without `warp`, threads over the block
   FragmentShape fragment = FragmentShape::split;
   SharedLayout shared_a;
   SharedLayout shared_b;
-  int blocks_per_sm = 0;      // 0: not asked for
-  int registers = 0;          // 0: not asked for
+  int blocks_per_sm = 0;  // 0: not asked for
+  int registers = 0;      // 0: not asked for
   Raster raster;
   OperandLayout layout;
-  Expression epilogue;        // over acc, c, alpha, beta
+  Expression epilogue;  // over acc, c, alpha, beta
   Edges edges = Edges::guard;
   std::string target = "sm_90a";
 

@@ -1,0 +1,139 @@
+#include "dsl/banks.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tilec::dsl {
+namespace {
+
+constexpr int kLanes = 32;
+
+using LaneOffsets = std::array<int64_t, kLanes>;
+
+// One phase: the most distinct words that any one bank has to give; 0 if no lane takes part.
+int phase_wavefronts(std::span<const int64_t> offsets, int vector) {
+  std::array<std::array<int64_t, kLanes>, kBanks> words;
+  std::array<int, kBanks> count{};
+  int most = 0;
+  for (int64_t offset : offsets) {
+    if (offset == kInactive) continue;
+    for (int64_t word = offset; word < offset + vector; ++word) {
+      auto bank = static_cast<size_t>(word % kBanks);
+      auto known = words[bank].begin() + count[bank];
+      if (std::find(words[bank].begin(), known, word) != known) continue;
+      *known = word;
+      most = std::max(most, ++count[bank]);
+    }
+  }
+  return most;
+}
+
+// Adds one warp-wide access to `traffic`, `times` over.
+void add(Traffic& traffic, const LaneOffsets& offsets, int vector, int64_t times) {
+  bool active = std::any_of(offsets.begin(), offsets.end(),
+                            [](int64_t offset) { return offset != kInactive; });
+  if (!active) return;
+  size_t phase = static_cast<size_t>(kLanes / vector);
+  for (size_t first = 0; first < kLanes; first += phase) {
+    auto lanes = std::span<const int64_t>(offsets).subspan(first, phase);
+    int turns = phase_wavefronts(lanes, vector);
+    traffic.wavefronts += turns * times;
+    traffic.least += (turns > 0 ? 1 : 0) * times;
+  }
+  traffic.accesses += times;
+}
+
+// Every `step`-th of `count` is looked at, so that at most `most` are.
+int step_of(int count, int most) {
+  return most == 0 ? 1 : std::max(1, (count + most - 1) / most);
+}
+
+}  // namespace
+
+int wavefronts(std::span<const int64_t> offsets, int vector) {
+  LaneOffsets lanes;
+  lanes.fill(kInactive);
+  std::copy_n(offsets.begin(), std::min<size_t>(offsets.size(), kLanes), lanes.begin());
+  Traffic traffic;
+  add(traffic, lanes, vector, 1);
+  return static_cast<int>(traffic.wavefronts);
+}
+
+double Traffic::per_access() const {
+  return accesses == 0 ? 0 : static_cast<double>(wavefronts) / static_cast<double>(accesses);
+}
+
+int thread_element(const Spec& spec, const Derived& derived, bool along_m, int thread, int i) {
+  const FragmentAxis& axis = along_m ? derived.m : derived.n;
+  int warp = spec.warp ? thread / kLanes : 0;
+  int lane = spec.warp ? thread % kLanes : thread;
+  int lane_m = spec.lanes == LaneOrder::rows ? lane % derived.m.lanes : lane / derived.n.lanes;
+  int lane_n = spec.lanes == LaneOrder::rows ? lane / derived.m.lanes : lane % derived.n.lanes;
+  int warp_m = warp / derived.warp_grid.n;
+  int warp_n = warp % derived.warp_grid.n;
+  int within =
+      (along_m ? lane_m : lane_n) * axis.piece + i / axis.piece * axis.stride + i % axis.piece;
+  if (!spec.warp) return within;
+  return (along_m ? warp_m * spec.warp->m : warp_n * spec.warp->n) + within;
+}
+
+Traffic copy_stores(const Spec& spec, const Derived& derived, bool operand_a, int most_samples) {
+  const CopyMap& copy = operand_a ? derived.copy_a : derived.copy_b;
+  Traffic traffic;
+  if (copy.rows == 0) return traffic;
+  SliceMap map = slice_map(spec, operand_a);
+  bool global_rows_are_k = operand_a ? spec.layout.a_transposed : !spec.layout.b_transposed;
+  int store = copy_store_vector(spec, operand_a);
+  int per_row = copy.columns / copy.vector;
+  int warp_step = step_of(derived.warps, most_samples);
+  int pass_step = step_of(copy.passes, most_samples);
+  for (int pass = 0; pass < copy.passes; pass += pass_step) {
+    for (int warp = 0; warp < derived.warps; warp += warp_step) {
+      for (int part = 0; part < copy.vector; part += store) {
+        LaneOffsets offsets;
+        offsets.fill(kInactive);
+        for (int lane = 0; lane < kLanes; ++lane) {
+          int thread = warp * kLanes + lane;
+          int access = pass * derived.threads + thread;
+          int row = access / per_row;
+          if (thread >= derived.threads || row >= copy.rows) continue;
+          int column = access % per_row * copy.vector + part;
+          offsets[static_cast<size_t>(lane)] =
+              global_rows_are_k ? map.offset(row, column) : map.offset(column, row);
+        }
+        add(traffic, offsets, store, int64_t{warp_step} * pass_step);
+      }
+    }
+  }
+  return traffic;
+}
+
+Traffic fragment_loads(const Spec& spec, const Derived& derived, bool operand_a, int most_samples) {
+  Traffic traffic;
+  if (spec.copy == CopyMode::none) return traffic;
+  SliceMap map = slice_map(spec, operand_a);
+  int vector = operand_a ? derived.fragment_vector_a : derived.fragment_vector_b;
+  int count = operand_a ? derived.m.count : derived.n.count;
+  int warp_step = step_of(derived.warps, most_samples);
+  int k_step = step_of(spec.tile_k, most_samples);
+  // Another piece of the fragment is the same pattern moved along; a swizzle may change it.
+  int i_step = most_samples > 0 && map.groups == 0 ? count : vector;
+  for (int k = 0; k < spec.tile_k; k += k_step) {
+    for (int warp = 0; warp < derived.warps; warp += warp_step) {
+      for (int i = 0; i < count; i += i_step) {
+        LaneOffsets offsets;
+        offsets.fill(kInactive);
+        for (int lane = 0; lane < kLanes; ++lane) {
+          int thread = warp * kLanes + lane;
+          if (thread >= derived.threads) continue;
+          int x = thread_element(spec, derived, operand_a, thread, i);
+          offsets[static_cast<size_t>(lane)] = map.offset(k, x);
+        }
+        add(traffic, offsets, vector, int64_t{warp_step} * k_step * (i_step / vector));
+      }
+    }
+  }
+  return traffic;
+}
+
+}  // namespace tilec::dsl

@@ -1,0 +1,231 @@
+#include "dsl/nearest.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <queue>
+#include <set>
+#include <vector>
+
+#include "dsl/defaults.h"
+#include "dsl/derive.h"
+#include "dsl/validate.h"
+
+namespace tilec::dsl {
+namespace {
+
+// The numbers of a request that the search turns, 0 where the clause is not written.
+enum Knob {
+  kTileM,
+  kTileN,
+  kTileK,
+  kWarpM,
+  kWarpN,
+  kThreadM,
+  kThreadN,
+  kStages,
+  kGlobalVector,
+  kSharedVector,
+  kBlocks,
+  kRegisters,
+  // The rest are switches: 1 where the request's clause is kept.
+  kLanesKept,
+  kSharedKept,
+  kFragmentKept,
+  kCopyKept,
+  kKnobs
+};
+using Knobs = std::array<int, kKnobs>;
+
+constexpr int kMostLooks = 6000;     // requests looked at; each takes about 1 us
+constexpr int kMostSpread = 250;     // requests whose neighbours are put into the queue
+constexpr double kDropPrice = 3.0;   // of a clause, in doublings of a number
+constexpr double kStepPrice = 0.25;  // of any change at all
+constexpr double kAddPrice = 2.0;    // of `warp`, where there was none
+
+Knobs knobs_of(const Request& request) {
+  Knobs knobs{};
+  knobs[kTileM] = request.tile->m;
+  knobs[kTileN] = request.tile->n;
+  knobs[kTileK] = request.tile_k.value_or(0);
+  knobs[kWarpM] = request.warp ? request.warp->m : 0;
+  knobs[kWarpN] = request.warp ? request.warp->n : 0;
+  knobs[kThreadM] = request.thread ? request.thread->m : 0;
+  knobs[kThreadN] = request.thread ? request.thread->n : 0;
+  knobs[kStages] = request.stages.value_or(0);
+  knobs[kGlobalVector] = request.vector_global ? request.vector_global->width : 0;
+  knobs[kSharedVector] = request.vector_shared ? request.vector_shared->width : 0;
+  knobs[kBlocks] = request.blocks_per_sm.value_or(0);
+  knobs[kRegisters] = request.registers.value_or(0);
+  knobs[kLanesKept] = request.lane_grid ? 1 : 0;
+  knobs[kSharedKept] = request.shared_a.any() || request.shared_b.any() ? 1 : 0;
+  knobs[kFragmentKept] = request.fragment ? 1 : 0;
+  knobs[kCopyKept] = request.copy ? 1 : 0;
+  return knobs;
+}
+
+template <class Value>
+void keep(std::optional<Value>& into, int knob) {
+  if (knob > 0) {
+    into = knob;
+  } else {
+    into.reset();
+  }
+}
+
+Request with_knobs(const Knobs& knobs, Request request) {
+  request.tile = Extent{knobs[kTileM], knobs[kTileN]};
+  keep(request.tile_k, knobs[kTileK]);
+  request.warp.reset();
+  if (knobs[kWarpM] > 0) request.warp = Extent{knobs[kWarpM], knobs[kWarpN]};
+  request.thread.reset();
+  if (knobs[kThreadM] > 0) request.thread = Extent{knobs[kThreadM], knobs[kThreadN]};
+  keep(request.stages, knobs[kStages]);
+  keep(request.blocks_per_sm, knobs[kBlocks]);
+  keep(request.registers, knobs[kRegisters]);
+  auto vector = [](std::optional<VectorRequest>& of, int knob) {
+    if (knob == 0) of.reset();
+    if (of) of->width = knob;
+  };
+  vector(request.vector_global, knobs[kGlobalVector]);
+  vector(request.vector_shared, knobs[kSharedVector]);
+  if (knobs[kLanesKept] == 0) request.lane_grid.reset();
+  if (knobs[kSharedKept] == 0) request.shared_a = request.shared_b = {};
+  if (knobs[kFragmentKept] == 0) request.fragment.reset();
+  if (knobs[kCopyKept] == 0) request.copy.reset();
+  return request;
+}
+
+bool legal(const Request& request, const Limits& limits, LayoutSearch search) {
+  Spec spec = fill_defaults(request, limits, search);
+  Derived derived = derive(spec, limits);
+  return is_legal({request, spec, derived, limits});
+}
+
+class Search {
+ public:
+  Search(const Request& request, const Limits& limits) : request_(request), limits_(limits) {}
+
+  std::optional<Request> run() {
+    offer(knobs_of(request_), 0);
+    int looks = 0, spread = 0;
+    while (!queue_.empty() && looks < kMostLooks) {
+      auto [price, knobs] = queue_.top();
+      queue_.pop();
+      ++looks;
+      Request candidate = with_knobs(knobs, request_);
+      if (legal(candidate, limits_, LayoutSearch::none) &&
+          legal(candidate, limits_, LayoutSearch::thorough)) {
+        return candidate;
+      }
+      if (spread++ < kMostSpread) spread_from(knobs, price);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Entry {
+    double price;
+    Knobs knobs;
+    bool operator<(const Entry& other) const {  // the queue's top is its greatest
+      return price != other.price ? price > other.price : knobs > other.knobs;
+    }
+  };
+
+  void offer(const Knobs& knobs, double price) {
+    if (seen_.insert(knobs).second) queue_.push({price, knobs});
+  }
+
+  static double price_of(int from, int to) {
+    return std::abs(std::log2(static_cast<double>(to) / std::max(1, from)));
+  }
+
+  // Values worth trying for an extent that was `from`: powers of two, and divisors of `whole`.
+  static std::vector<int> extents(int from, int whole, int most) {
+    std::vector<int> out;
+    for (int value = 1; value <= most; value *= 2) out.push_back(value);
+    for (int value = 1; value <= std::min(whole, most); ++value) {
+      bool near = value * 2 >= from && value <= from * 2;
+      if (near && whole % value == 0) out.push_back(value);
+    }
+    if (from > 0) out.push_back(from);
+    return out;
+  }
+
+  // Both extents of a tile at once: few tiles become legal by one of them alone.
+  void turn_pair(const Knobs& knobs, double price, Knob m, Knob n, int whole_m, int whole_n,
+                 int most) {
+    int from_m = std::max(1, knobs[m]), from_n = std::max(1, knobs[n]);
+    double added = knobs[m] == 0 && m == kWarpM ? kAddPrice : 0;
+    for (int to_m : extents(knobs[m], whole_m, most)) {
+      for (int to_n : extents(knobs[n], whole_n, most)) {
+        Knobs next = knobs;
+        next[m] = to_m;
+        next[n] = to_n;
+        double step = price_of(from_m, to_m) + price_of(from_n, to_n);
+        offer(next, price + added + step + kStepPrice);
+      }
+    }
+  }
+
+  void turn(const Knobs& knobs, double price, Knob knob, int to) {
+    Knobs next = knobs;
+    next[knob] = to;
+    double step = to == 0 ? kDropPrice : price_of(knobs[knob], to);
+    offer(next, price + step + kStepPrice);
+  }
+
+  void spread_from(const Knobs& knobs, double price) {
+    turn_pair(knobs, price, kThreadM, kThreadN, knobs[kTileM], knobs[kTileN], 32);
+    if (knobs[kWarpM] > 0) {
+      turn_pair(knobs, price, kWarpM, kWarpN, knobs[kTileM], knobs[kTileN], kMostTile);
+      Knobs next = knobs;
+      next[kWarpM] = next[kWarpN] = 0;
+      offer(next, price + kDropPrice + kStepPrice);
+    } else if (request_.lane_grid && knobs[kLanesKept] != 0) {
+      Knobs next = knobs;
+      next[kWarpM] = request_.lane_grid->m * std::max(1, knobs[kThreadM]);
+      next[kWarpN] = request_.lane_grid->n * std::max(1, knobs[kThreadN]);
+      if (std::max(next[kWarpM], next[kWarpN]) <= kMostTile) offer(next, price + kAddPrice);
+    }
+    turn_pair(knobs, price, kTileM, kTileN, 0, 0, kMostTile);
+    int k = knobs[kTileK] > 0 ? knobs[kTileK] : kDefaultTileK;
+    for (int to : {k / 2, k * 2, (k + 3) / 4 * 4, k / 4 * 4}) {
+      if (to > 0 && to <= kMostTileK) turn(knobs, price, kTileK, to);
+    }
+    if (knobs[kStages] > 1) turn(knobs, price, kStages, knobs[kStages] - 1);
+    for (Knob vector : {kGlobalVector, kSharedVector}) {
+      if (knobs[vector] > 1) turn(knobs, price, vector, knobs[vector] / 2);
+    }
+    if (knobs[kBlocks] > 1) turn(knobs, price, kBlocks, knobs[kBlocks] - 1);
+    if (knobs[kRegisters] > 0 && knobs[kRegisters] < kMostRegisters) {
+      turn(knobs, price, kRegisters, std::min(kMostRegisters, knobs[kRegisters] / 8 * 8 + 8));
+    }
+    for (int knob = kBlocks; knob < kKnobs; ++knob) {
+      if (knobs[static_cast<size_t>(knob)] > 0) turn(knobs, price, static_cast<Knob>(knob), 0);
+    }
+  }
+
+  const Request& request_;
+  const Limits& limits_;
+  std::priority_queue<Entry> queue_;
+  std::set<Knobs> seen_;
+};
+
+}  // namespace
+
+Request nearest_legal(const Request& request, const Limits& limits) {
+  if (std::optional<Request> found = Search(request, limits).run()) return *found;
+  Request plain;
+  plain.name = request.name;
+  plain.layout = request.layout;
+  plain.epilogue = request.epilogue;
+  plain.raster = request.raster;
+  plain.edges = request.edges;
+  plain.target = request.target;
+  plain.tile = Extent{64, 64};
+  plain.thread = Extent{4, 4};
+  return plain;
+}
+
+}  // namespace tilec::dsl
