@@ -29,7 +29,9 @@ const std::array<Target, 6>& table() {
 
 }  // namespace
 
-std::span<const Target> targets() { return table(); }
+std::span<const Target> targets() {
+  return table();
+}
 
 const Target* find_target(std::string_view name) {
   for (const Target& target : table())
@@ -39,13 +41,20 @@ const Target* find_target(std::string_view name) {
 
 const Target* target_of_capability(int major, int minor) {
   switch (major * 10 + minor) {
-    case 80: return find_target("sm_80");
-    case 86: return find_target("sm_86");
-    case 89: return find_target("sm_89");
-    case 90: return find_target("sm_90a");
-    case 100: return find_target("sm_100a");
-    case 120: return find_target("sm_120a");
-    default: return nullptr;
+    case 80:
+      return find_target("sm_80");
+    case 86:
+      return find_target("sm_86");
+    case 89:
+      return find_target("sm_89");
+    case 90:
+      return find_target("sm_90a");
+    case 100:
+      return find_target("sm_100a");
+    case 120:
+      return find_target("sm_120a");
+    default:
+      return nullptr;
   }
 }
 

@@ -1,5 +1,5 @@
-// The passes over tile IR. Each is a file, a pure function Kernel -> Kernel, and one word that names
-// file, function, dump label and golden folder.
+// The passes over tile IR. Each is a file, a pure function Kernel -> Kernel, and one word that
+// names file, function, dump label and golden folder.
 #pragma once
 
 #include <span>

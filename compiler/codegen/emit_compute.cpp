@@ -1,0 +1,130 @@
+// Fragments and their products.
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include "compiler/codegen/emitter.h"
+
+namespace tilec::codegen {
+namespace {
+
+constexpr int kElementBytes = 4;
+
+ir::Axis other_axis(const ir::Storage& s) {
+  return s.row_axis == ir::Axis::k ? s.column_axis : s.row_axis;
+}
+
+}  // namespace
+
+// The global operand whose slices the ring holds.
+const ir::Storage& Emitter::operand_of(const ir::Storage& ring) const {
+  for (const ir::Storage& s : kernel_.storage)
+    if (s.space == ir::Space::global &&
+        (s.row_axis == ir::Axis::k || s.column_axis == ir::Axis::k) &&
+        other_axis(s) == other_axis(ring))
+      return s;
+  return ring;  // the verifier has seen to it that there is one
+}
+
+// Elements that lie together and aligned: what one shared access may take, at most.
+int Emitter::shared_width(const ir::Storage& ring) const {
+  int width = ring.vector;
+  while (width > 1 && (ring.stride % width != 0 || ring.rows * ring.stride % width != 0 ||
+                       (ring.swizzle > 0 && ring.swizzle % width != 0)))
+    width /= 2;
+  return width;
+}
+
+// Element (k, x + x_offset) of a slot; the rule is ir::shared_offset. The constant comes last, so
+// that it ends up in the instruction.
+llvm::Value* Emitter::shared_pointer(ir::Id id, Value* slot, Value* k, Value* x, int x_offset) {
+  const ir::Storage& ring = kernel_.at(id);
+  const bool k_is_row = ring.row_axis == ir::Axis::k;
+  Value* base = builder_.CreateConstGEP1_64(
+      builder_.getFloatTy(), shared_, static_cast<uint64_t>(ring_base_[static_cast<size_t>(id)]));
+  Value* start = scaled(slot, int64_t{ring.rows} * ring.stride);
+  if (ring.swizzle == 0) {
+    Value* thread = k_is_row ? x : scaled(x, ring.stride);
+    Value* along_k = k_is_row ? scaled(k, ring.stride) : k;
+    Value* fixed = builder_.CreateAdd(along_k, i32(k_is_row ? x_offset : x_offset * ring.stride));
+    return advance(advance(advance(base, thread), start), fixed);
+  }
+  x = builder_.CreateAdd(x, i32(x_offset));
+  Value* row = k_is_row ? k : x;
+  Value* turn = scaled(builder_.CreateURem(row, i32(ring.columns / ring.swizzle)), ring.swizzle);
+  Value* column = builder_.CreateXor(k_is_row ? x : k, turn);
+  return advance(advance(base, start), builder_.CreateAdd(scaled(row, ring.stride), column));
+}
+
+void Emitter::fragment_from_ring(const ir::Op& op) {
+  const ir::Storage& ring = kernel_.at(op.from);
+  const bool along_m = other_axis(ring) == ir::Axis::m;
+  const int count = along_m ? kernel_.map.each.m : kernel_.map.each.n;
+  const int piece = along_m ? kernel_.map.pieces.m : kernel_.map.pieces.n;
+  int width = ring.row_axis == ir::Axis::k ? shared_width(ring) : 1;
+  while (piece % width != 0) width /= 2;
+  Value* row = value(op.k);
+  Value* at_slot = slot(ring, op.from_index);
+  Values& out = values(op.to);
+  out.clear();
+  for (int i = 0; i < count; i += width) {
+    Value* pointer = shared_pointer(op.from, at_slot, row, along_m ? thread_m_ : thread_n_,
+                                    element_offset(along_m, i));
+    Value* loaded = builder_.CreateAlignedLoad(
+        vector_type(width), pointer, llvm::Align(static_cast<uint64_t>(width) * kElementBytes));
+    for (int w = 0; w < width; ++w)
+      out.push_back(width == 1 ? loaded
+                               : builder_.CreateExtractElement(loaded, static_cast<uint64_t>(w)));
+  }
+}
+
+// Offset of element i of the thread's tile from its first, along m or n.
+int Emitter::element_offset(bool along_m, int i) const {
+  const ir::ThreadMap& map = kernel_.map;
+  const int piece = along_m ? map.pieces.m : map.pieces.n;
+  const int stride = piece * (along_m ? map.lanes.m : map.lanes.n);
+  return i / piece * stride + i % piece;
+}
+
+void Emitter::fragment_from_global(const ir::Op& op) {
+  const ir::Storage& s = kernel_.at(op.from);
+  const Operand& from = operand(op.from);
+  const bool along_m = other_axis(s) == ir::Axis::m;
+  const int count = along_m ? kernel_.map.each.m : kernel_.map.each.n;
+  const bool k_is_row = s.row_axis == ir::Axis::k;
+  Value* k = builder_.CreateAdd(scaled(value(op.from_index), kernel_.tile_k), value(op.k));
+  Value* x = builder_.CreateAdd(along_m ? block_m_ : block_n_, along_m ? thread_m_ : thread_n_);
+  Values& out = values(op.to);
+  out.clear();
+  for (int i = 0; i < count; ++i) {
+    const int offset = element_offset(along_m, i);
+    if (op.guard) {
+      Value* at = builder_.CreateAdd(x, i32(offset));
+      out.push_back(guarded_element(from, k_is_row ? k : at, k_is_row ? at : k));
+      continue;
+    }
+    Value* thread =
+        advance(from.base, k_is_row ? wide(x) : builder_.CreateMul(wide(x), from.leading));
+    Value* along_k =
+        advance(thread, k_is_row ? builder_.CreateMul(wide(k), from.leading) : wide(k));
+    Value* pointer = advance(along_k, k_is_row ? i64(offset) : scaled(from.leading, offset));
+    out.push_back(
+        builder_.CreateAlignedLoad(builder_.getFloatTy(), pointer, llvm::Align(kElementBytes)));
+  }
+}
+
+// Rows back and forth: at each turn the element of the n fragment is used twice in a row, which the
+// register file's reuse cache serves.
+void Emitter::outer(const ir::Op& op) {
+  const Values& m = values(op.from);
+  const Values& n = values(op.from_n);
+  Values& acc = values(op.to);
+  for (size_t i = 0; i < m.size(); ++i) {
+    for (size_t step = 0; step < n.size(); ++step) {
+      const size_t j = i % 2 == 0 ? step : n.size() - 1 - step;
+      Value*& sum = acc[i * n.size() + j];
+      sum =
+          builder_.CreateIntrinsic(builder_.getFloatTy(), llvm::Intrinsic::fma, {m[i], n[j], sum});
+    }
+  }
+}
+
+}  // namespace tilec::codegen

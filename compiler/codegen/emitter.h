@@ -1,0 +1,146 @@
+// From tile IR to LLVM IR, op by op.
+//
+// Registers of the tile IR become SSA values: `values_` holds, for each register storage, the value
+// that each element has at this point; loops and branches make the phis. Addresses are made of a
+// part that depends on the thread (computed once, in the entry block), a part that depends on the
+// slice or slot, and a constant, in this order, so that the constant ends up in the instruction.
+#pragma once
+
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/IR/DIBuilder.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/kernel.h"
+
+namespace tilec::codegen {
+
+class Emitter {
+ public:
+  Emitter(const ir::Kernel& kernel, llvm::LLVMContext& context);
+  std::unique_ptr<llvm::Module> emit();
+
+ private:
+  using Value = llvm::Value;
+  using Values = std::vector<Value*>;
+
+  // A global operand: its parameter, and where this thread begins.
+  struct Operand {
+    Value* base = nullptr;           // parameter
+    Value* leading = nullptr;        // i64, elements from row to row
+    Value* rows = nullptr;           // i32, as stored
+    Value* columns = nullptr;        // i32, as stored
+    Value* row_origin = nullptr;     // i32, of the block's tile; 0 along k
+    Value* column_origin = nullptr;  // i32
+    Value* first = nullptr;          // pointer to this thread's first access of slice 0
+    Value* slice_step = nullptr;     // i64, elements from slice to slice
+    Value* pass_step = nullptr;      // i64, elements from pass to pass; null: not uniform
+  };
+
+  // A pointer that walks along K with its loop: the slice of one load or async op.
+  struct Walk {
+    ir::Id operand;
+    int offset;    // slices ahead of the loop variable
+    bool stops;    // stays at the last full slice
+    Value* start;  // in the loop's first trip
+    llvm::PHINode* pointer;
+  };
+
+  struct Loop {
+    Value* variable = nullptr;               // i32
+    std::map<int, llvm::PHINode*> counters;  // by stages: variable % stages
+    std::vector<Walk> walks;
+  };
+
+  // emit_kernel.cpp: signature, parameters, coordinates of block and thread
+  void declare();
+  void describe_source();
+  void locate_block();
+  void locate_thread();
+  void locate_operand(ir::Id id);
+  void count_slices();
+  Value* special_register(unsigned intrinsic);
+
+  // emit_control.cpp
+  void block(const ir::Block& ops);
+  void op(const ir::Op& op);
+  void loop(const ir::Op& op);
+  void branch(const ir::Op& op);
+  Value* condition(const ir::Condition& condition);
+  Value* value(const ir::Index& index);
+  Value* value(const ir::Bound& bound);
+  Value* slot(const ir::Storage& ring, const ir::Index& index);
+  std::vector<Walk> plan_walks(const ir::Op& loop);
+  void open_walks(std::vector<Walk>& walks, llvm::BasicBlock* before);
+  void close_walks(const ir::Op& loop, Loop& state);
+  void merge(const std::vector<Values>& other, llvm::BasicBlock* from,
+             llvm::BasicBlock* other_from);
+  void only_if(Value* condition, llvm::function_ref<void()> body);  // null: always
+
+  // emit_copy.cpp
+  struct Access {   // one vector access of this thread, within a slice
+    Value* row;     // i32
+    Value* column;  // i32
+    Value* active;  // i1; null: always
+  };
+  Access access(const ir::Storage& operand, int pass);
+  Value* slice_pointer(const ir::Op& op, int pass);
+  void load(const ir::Op& op);
+  void put(const ir::Op& op);
+  void async(const ir::Op& op);
+  std::pair<Value*, Value*> matrix_position(const ir::Op& op, const Access& here);
+  Value* ring_pointer(const ir::Storage& operand, const ir::Op& op, Value* row, Value* column,
+                      int column_offset);
+  const ir::Storage& operand_of(const ir::Storage& ring) const;
+  Value* inside(const Operand& operand, Value* row, Value* column);
+  Value* guarded_element(const Operand& operand, Value* row, Value* column);
+  void async_access(Value* to, Value* from, int bytes, Value* source_bytes);
+
+  // emit_compute.cpp
+  void fragment_from_ring(const ir::Op& op);
+  void fragment_from_global(const ir::Op& op);
+  void outer(const ir::Op& op);
+  Value* shared_pointer(ir::Id ring, Value* slot, Value* k, Value* x, int x_offset);
+  int shared_width(const ir::Storage& ring) const;
+
+  // emit_store.cpp
+  void store(const ir::Op& op);
+  Value* evaluate(const dsl::Expression& expression, Value* acc, Value* c);
+
+  // small helpers
+  Value* i32(int64_t number) { return builder_.getInt32(static_cast<uint32_t>(number)); }
+  Value* i64(int64_t number) { return builder_.getInt64(static_cast<uint64_t>(number)); }
+  Value* wide(Value* value) { return builder_.CreateZExt(value, builder_.getInt64Ty()); }
+  Value* advance(Value* pointer, Value* elements) {
+    return builder_.CreateGEP(builder_.getFloatTy(), pointer, elements);
+  }
+  Value* scaled(Value* value, int64_t factor);  // value * factor, same type
+  llvm::Type* vector_type(int width);
+  Values& values(ir::Id id) { return values_[static_cast<size_t>(id)]; }
+  Operand& operand(ir::Id id) { return operands_[static_cast<size_t>(id)]; }
+  int element_offset(bool along_m, int i) const;
+
+  const ir::Kernel& kernel_;
+  llvm::IRBuilder<> builder_;
+  std::unique_ptr<llvm::Module> module_;
+  llvm::Function* function_ = nullptr;
+  llvm::GlobalVariable* shared_ = nullptr;
+  llvm::DISubprogram* subprogram_ = nullptr;
+  int line_ = 0;  // of the op being emitted, in the printed kernel
+
+  Value *m_ = nullptr, *n_ = nullptr, *k_ = nullptr, *alpha_ = nullptr, *beta_ = nullptr;
+  Value* thread_ = nullptr;                          // i32, of the block
+  Value *block_m_ = nullptr, *block_n_ = nullptr;    // first row and column of the block's tile
+  Value *thread_m_ = nullptr, *thread_n_ = nullptr;  // of the thread's tile within it
+  Value *whole_ = nullptr, *full_ = nullptr, *slices_ = nullptr;
+  std::vector<Operand> operands_;      // by storage id
+  std::vector<int64_t> ring_base_;     // by storage id, elements from the start of shared memory
+  std::vector<Values> values_;         // by storage id
+  std::map<std::string, Loop> loops_;  // by variable
+};
+
+}  // namespace tilec::codegen

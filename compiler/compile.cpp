@@ -1,0 +1,110 @@
+#include "compiler/compile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "compiler/codegen/assemble.h"
+#include "compiler/codegen/codegen.h"
+#include "compiler/ir/text.h"
+#include "compiler/ir/verify.h"
+#include "compiler/passes/build_kernel.h"
+#include "compiler/passes/passes_list.h"
+
+namespace tilec {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Verifies, times and dumps what each pass makes. The first fault is kept and stops the rest.
+class Watch {
+ public:
+  Watch(const CompileOptions& options, Artifact& artifact)
+      : options_(options), artifact_(artifact), start_(Clock::now()) {}
+
+  /// The kernel that `pass` made, once verified.
+  ir::Kernel after(const std::string& pass, ir::Kernel kernel) {
+    if (failed()) return kernel;
+    lap(pass);
+    const bool dump =
+        std::any_of(options_.dump_after.begin(), options_.dump_after.end(),
+                    [&](const std::string& wanted) { return wanted == pass || wanted == "all"; });
+    if (dump) artifact_.dumps.push_back({pass, ir::print(kernel)});
+    if (const dsl::Result<void> verified = ir::verify(kernel); !verified)
+      error_ = dsl::Error::internal(fmt::format(
+          "after {}: {}\n{}", pass, verified.error().diagnostics[0].message, ir::print(kernel)));
+    lap("verify");
+    return kernel;
+  }
+
+  void lap(const std::string& stage) {
+    const Clock::time_point now = Clock::now();
+    const double ms = std::chrono::duration<double, std::milli>(now - start_).count();
+    start_ = now;
+    for (StageTime& time : artifact_.times)
+      if (time.stage == stage) {
+        time.ms += ms;
+        return;
+      }
+    artifact_.times.push_back({stage, ms});
+  }
+
+  bool failed() const { return !error_.diagnostics.empty(); }
+  const dsl::Error& error() const { return error_; }
+
+ private:
+  const CompileOptions& options_;
+  Artifact& artifact_;
+  Clock::time_point start_;
+  dsl::Error error_;
+};
+
+}  // namespace
+
+dsl::Result<Artifact> compile(const dsl::Spec& spec, const Target& target,
+                              const CompileOptions& options) {
+  Artifact out;
+  out.spec = spec;
+  out.derived = dsl::derive(spec, target.limits);
+  Watch watch(options, out);
+
+  ir::Kernel kernel = watch.after("build_kernel", passes::build_kernel(spec, out.derived));
+  // The kernel is right for every shape; every access is guarded, nothing overlaps.
+  kernel = watch.after("split_edges", passes::split_edges(kernel));
+  kernel = watch.after("lower_copies", passes::lower_copies(kernel));
+  // Whole tiles have a path without guards; copies are what the machine has.
+  kernel = watch.after("pipeline_slices", passes::pipeline_slices(kernel));
+  kernel = watch.after("split_epilogue", passes::split_epilogue(kernel));
+  kernel = watch.after("unroll_slices", passes::unroll_slices(kernel));
+  // The order of accesses is final.
+  kernel = watch.after("insert_barriers", passes::insert_barriers(kernel));
+  // The kernel is synchronised: threads may run at their own pace.
+  if (watch.failed()) return tl::unexpected(watch.error());
+  out.tile = ir::print(kernel);
+
+  dsl::Result<codegen::Generated> generated = codegen::generate(kernel, target);
+  if (!generated) return tl::unexpected(generated.error());
+  out.llvm = std::move(generated->llvm);
+  out.ptx = std::move(generated->ptx);
+  out.times.insert(out.times.end(), generated->times.begin(), generated->times.end());
+  if (options.assembler == Assembler::none) return out;
+
+  watch.lap("");  // what generate() took is timed there
+  out.times.pop_back();
+  dsl::Result<codegen::Assembled> assembled =
+      codegen::assemble(out.ptx, target.limits.target, options.assembler);
+  watch.lap("assemble");
+  if (assembled) {
+    out.cubin = std::move(assembled->cubin);
+    out.assembler = std::move(assembled->report);
+    return out;
+  }
+  const dsl::Diagnostic& why = assembled.error().diagnostics[0];
+  if (options.assemble_required || why.code != "no-assembler")
+    return tl::unexpected(assembled.error());
+  out.assembler.log = why.message;
+  return out;
+}
+
+}  // namespace tilec

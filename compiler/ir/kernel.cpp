@@ -1,0 +1,36 @@
+#include "compiler/ir/kernel.h"
+
+#include <algorithm>
+
+namespace tilec::ir {
+
+Id Kernel::find(const std::string& storage_name) const {
+  const auto found = std::find_if(storage.begin(), storage.end(),
+                                  [&](const Storage& s) { return s.name == storage_name; });
+  return found == storage.end() ? -1 : static_cast<Id>(found - storage.begin());
+}
+
+int shared_offset(const Storage& ring, int k, int x) {
+  const bool k_is_row = ring.row_axis == Axis::k;
+  const int row = k_is_row ? k : x;
+  int column = k_is_row ? x : k;
+  if (ring.swizzle > 0) {
+    const int groups = ring.columns / ring.swizzle;
+    column ^= row % groups * ring.swizzle;
+  }
+  return row * ring.stride + column;
+}
+
+dsl::CopyMap copy_map(const Kernel& kernel, const Storage& operand) {
+  const auto extent = [&](Axis axis) {
+    return axis == Axis::k ? kernel.tile_k : axis == Axis::m ? kernel.tile.m : kernel.tile.n;
+  };
+  dsl::CopyMap map{.rows = extent(operand.row_axis),
+                   .columns = extent(operand.column_axis),
+                   .vector = operand.vector};
+  const int accesses = map.rows * map.columns / map.vector;
+  map.passes = (accesses + kernel.map.threads() - 1) / kernel.map.threads();
+  return map;
+}
+
+}  // namespace tilec::ir

@@ -1,0 +1,171 @@
+// Tile IR: the language between the spec and LLVM.
+//
+// A kernel is what one block of threads does to compute one tile of C. It names its storage (global
+// operands, rings of slices in shared memory, registers), then lists operations that move whole
+// tiles between them. K is walked in slices of tile.k; the last slice may be partial.
+//
+//   kernel  = "kernel" NAME "target" NAME [ "blocks_per_sm" INT ] [ "registers" INT ]
+//             [ "exact" ] [ "synchronised" ] "{" head storage* op* "}"
+//   head    = "block" INTxINTxINT "raster" ( "rows" | "columns" | "swizzle" INT )
+//             "threads" "warps" INTxINT "lanes" INTxINT ( "rows" | "columns" )
+//             "each" INTxINT "pieces" INTxINT
+//   storage = "global" NAME "[" axis "," axis "]" "vector" INT
+//           | "shared" NAME "[" axis INT "," axis INT "]" "stages" INT "stride" INT
+//             "vector" INT [ "swizzle" INT ]
+//           | "register" NAME "[" [ axis ] INT [ "," axis INT ] "]"
+//   axis    = "m" | "n" | "k"
+//   op      = "zero" NAME
+//           | "copy" at "=" at [ "via" NAME ] [ "guard" ]                  (until lower_copies)
+//           | "load" NAME "=" at [ "when" index "<" bound ] [ "guard" ]
+//           | "put" at "=" NAME
+//           | "async" at "=" at [ "when" index "<" bound ] [ "guard" ]
+//           | "commit" | "wait" INT | "barrier"
+//           | "fragment" NAME "=" at "at" index [ "guard" ]
+//           | "outer" NAME "+=" NAME "*" NAME
+//           | "store" NAME "=" NAME ":" EXPR [ "guard" ]
+//           | "loop" NAME "=" bound "to" bound [ "step" INT ] "{" op* "}"
+//           | "if" condition "{" op* "}" [ "else" "{" op* "}" ]
+//   at      = NAME "[" index "]"
+//   index   = INT | NAME [ "+" INT ]
+//   bound   = INT | "full" | "slices"
+//   condition = index "<" bound | "whole" | "beta_is_zero"
+//
+// Meaning:
+// - `a[i]` on a global operand is slice i of K; `sa[i]` on a ring is its slot i modulo its stages.
+// - `slices` = ceil(K / tile.k). `whole`: the block's tile lies inside C, and the base and leading
+//   dimension of each operand allow its vector width. `full`: slices that may be copied without a
+//   guard: K / tile.k if the block is whole, else 0; in an `exact` kernel always `slices`.
+// - `guard`: elements outside M, N or K read as 0 and are not written. Without it they must not be
+//   touched.
+// - `when i < n`: where it does not hold, no global memory is read and what arrives is unspecified.
+// - `copy` brings a slice into a slot: through the registers that `via` names, else by `async`.
+// - `load` and `put` are the two halves of a copy through registers. `async` is a copy that lands
+//   some time before the `wait` that covers it: `commit` closes a group of copies, `wait n` returns
+//   when at most n of this thread's groups are still under way.
+// - A shared store is visible to the other threads after the next `barrier`; an `async` one after
+//   the `wait` that covers it and the next `barrier` after that. Until a kernel is `synchronised`
+//   its ops mean what they would mean one after the other.
+// - `fragment f = sa[i] at k`: each thread's part of row k of the slice. `outer`: the product of
+// two
+//   fragments, added to the accumulators, one fused multiply-add an element.
+// - Loops run zero or more times. Their variables are visible in their bodies alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dsl/derive.h"
+#include "dsl/expression.h"
+#include "dsl/spec.h"
+
+namespace tilec::ir {
+
+using Id = int;  // index into Kernel::storage; -1: none
+
+enum class Space { global, shared, registers };
+enum class Axis { none, m, n, k };
+
+/// One named piece of storage; which fields count follows from `space`.
+struct Storage {
+  std::string name;
+  Space space = Space::global;
+  Axis row_axis = Axis::none;     // global, shared: as stored, columns contiguous. registers: the
+  Axis column_axis = Axis::none;  //   axes of a fragment (one) or of accumulators (two)
+  int rows = 0;                   // shared: of a slice. registers: elements along row_axis
+  int columns = 1;                // shared: of a slice. registers: elements along column_axis
+  int vector = 1;                 // global, shared: elements per access, at most
+  int stages = 1;                 // shared: slots of the ring
+  int stride = 0;                 // shared: elements from one row to the next
+  int swizzle = 0;                // shared: elements per swizzled group; 0: not swizzled
+  bool operator==(const Storage&) const = default;
+};
+
+/// `variable + offset`, or the number `offset` where `variable` is empty.
+struct Index {
+  std::string variable;
+  int offset = 0;
+  bool operator==(const Index&) const = default;
+};
+
+enum class BoundKind { number, full, slices };
+struct Bound {
+  BoundKind kind = BoundKind::number;
+  int number = 0;
+  bool operator==(const Bound&) const = default;
+};
+
+enum class ConditionKind { none, less, whole, beta_is_zero };
+struct Condition {
+  ConditionKind kind = ConditionKind::none;
+  Index left;  // less: left < right
+  Bound right;
+  bool operator==(const Condition&) const = default;
+};
+
+// clang-format off
+enum class OpKind {
+  zero, copy, load, put, async, commit, wait, barrier, fragment, outer, store, loop, branch
+};
+// clang-format on
+
+struct Op {
+  OpKind kind = OpKind::barrier;
+  Id to = -1;        // written: storage of the left side
+  Id from = -1;      // read: storage of the right side; outer: the fragment along m
+  Id from_n = -1;    // outer: the fragment along n
+  Id via = -1;       // copy: staging registers; -1: async
+  Index to_index;    // slot written (shared)
+  Index from_index;  // slice (global) or slot (shared) read
+  Index k;           // fragment: row of the slice
+  Condition when;    // load, async: `less` or none. branch: its condition
+  bool guard = false;
+  int count = 0;              // wait: groups that may be under way. loop: step
+  dsl::Expression epilogue;   // store
+  std::string variable;       // loop
+  Bound lower, upper;         // loop
+  std::vector<Op> body;       // loop, branch
+  std::vector<Op> otherwise;  // branch
+  bool operator==(const Op&) const = default;
+};
+
+using Block = std::vector<Op>;
+
+/// How threads cover the block's tile; see dsl/derive.h, FragmentAxis.
+struct ThreadMap {
+  dsl::Extent warps;  // warps over the block's tile
+  dsl::Extent lanes;  // lanes over a warp's tile (threads over the block's, where warps is 1x1)
+  dsl::LaneOrder order = dsl::LaneOrder::columns;
+  dsl::Extent each;    // elements of C a thread
+  dsl::Extent pieces;  // contiguous elements of them
+  bool operator==(const ThreadMap&) const = default;
+
+  int threads() const { return warps.m * warps.n * lanes.m * lanes.n; }
+};
+
+struct Kernel {
+  std::string name;
+  std::string target;
+  int blocks_per_sm = 0;  // 0: not asked for
+  int registers = 0;      // 0: not asked for
+  bool exact = false;
+  bool synchronised = false;
+  dsl::Extent tile;
+  int tile_k = 0;
+  dsl::Raster raster;
+  ThreadMap map;
+  std::vector<Storage> storage;
+  Block ops;
+  bool operator==(const Kernel&) const = default;
+
+  Id find(const std::string& storage_name) const;  // -1 if there is none
+  const Storage& at(Id id) const { return storage[static_cast<size_t>(id)]; }
+};
+
+/// Element offset of (k, x) within one slot, x along the other axis; the same rule as
+/// dsl::shared_offset.
+int shared_offset(const Storage& ring, int k, int x);
+
+/// How the threads of the block bring a slice of `operand`, A or B, into a ring; see dsl/derive.h.
+dsl::CopyMap copy_map(const Kernel& kernel, const Storage& operand);
+
+}  // namespace tilec::ir

@@ -1,0 +1,446 @@
+// Recursive descent over the grammar in kernel.h, one function a rule. The first fault ends it:
+// tile IR is written by passes and by people who take one apart, so one good message is enough.
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <charconv>
+#include <initializer_list>
+#include <optional>
+
+#include "compiler/ir/text.h"
+#include "dsl/cursor.h"
+#include "dsl/lexer.h"
+#include "dsl/parse_expression.h"
+
+namespace tilec::ir {
+namespace {
+
+struct Fault {
+  dsl::Error error;
+};
+
+class Parser {
+ public:
+  explicit Parser(const dsl::Source& source) : source_(source) { next(); }
+
+  Kernel kernel();
+
+ private:
+  // Tokens: names, numbers, and single characters, but for "+=".
+  void next();
+  [[noreturn]] void fail(const std::string& code, const std::string& message, dsl::Span span) const;
+  [[noreturn]] void expected(const std::string& what) const;
+  bool is(std::string_view text) const { return token_ == text; }
+  bool accept(std::string_view text);
+  void expect(std::string_view text);
+  bool at_name() const;
+  std::string name(const std::string& what);
+  int number(const std::string& what);
+  dsl::Extent extent();
+
+  void head(Kernel& kernel);
+  void raster(Kernel& kernel);
+  Storage storage();
+  Axis axis(bool optional);
+  Block block(const Kernel& kernel);
+  Op op(const Kernel& kernel);
+  Op copy_like(const Kernel& kernel, OpKind kind);
+  Op fragment(const Kernel& kernel);
+  Op outer(const Kernel& kernel);
+  Op store(const Kernel& kernel);
+  dsl::Expression expression(uint32_t begin, uint32_t end) const;
+  Op loop(const Kernel& kernel);
+  Op branch(const Kernel& kernel);
+  Id storage_name(const Kernel& kernel);
+  Id place(const Kernel& kernel, Index& index);  // NAME "[" index "]"
+  Index index();
+  Bound bound();
+  Condition less();
+
+  const dsl::Source& source_;
+  std::string_view token_;
+  uint32_t begin_ = 0;
+  uint32_t end_ = 0;
+  int depth_ = 0;
+};
+
+void Parser::next() {
+  const std::string& text = source_.text;
+  begin_ = end_;
+  while (begin_ < text.size()) {
+    if (std::isspace(static_cast<unsigned char>(text[begin_]))) {
+      ++begin_;
+    } else if (text.compare(begin_, 2, "//") == 0) {
+      while (begin_ < text.size() && text[begin_] != '\n') ++begin_;
+    } else {
+      break;
+    }
+  }
+  end_ = begin_;
+  const auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  if (end_ < text.size()) {
+    if (word(text[end_])) {
+      const bool digits = std::isdigit(static_cast<unsigned char>(text[end_]));
+      while (end_ < text.size() && word(text[end_]) &&
+             (!digits || std::isdigit(static_cast<unsigned char>(text[end_]))))
+        ++end_;
+    } else {
+      end_ += text.compare(end_, 2, "+=") == 0 ? 2 : 1;
+    }
+  }
+  token_ = std::string_view(text).substr(begin_, end_ - begin_);
+}
+
+void Parser::fail(const std::string& code, const std::string& message, dsl::Span span) const {
+  throw Fault{{dsl::Road::user, {{code, span, message, ""}}, source_}};
+}
+
+void Parser::expected(const std::string& what) const {
+  const std::string found = token_.empty() ? "the end of the text" : fmt::format("`{}`", token_);
+  fail("tile-ir-syntax", fmt::format("expected {}, found {}", what, found), {begin_, end_});
+}
+
+bool Parser::accept(std::string_view text) {
+  if (!is(text)) return false;
+  next();
+  return true;
+}
+
+void Parser::expect(std::string_view text) {
+  if (!accept(text)) expected(fmt::format("`{}`", text));
+}
+
+bool Parser::at_name() const {
+  return !token_.empty() &&
+         (std::isalpha(static_cast<unsigned char>(token_[0])) || token_[0] == '_');
+}
+
+std::string Parser::name(const std::string& what) {
+  if (!at_name()) expected(what);
+  std::string text(token_);
+  next();
+  return text;
+}
+
+int Parser::number(const std::string& what) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(token_.data(), token_.data() + token_.size(), value);
+  if (error != std::errc() || end != token_.data() + token_.size()) expected(what);
+  next();
+  return value;
+}
+
+// INT "x" INT: the tokenizer ends a number at the `x` and takes the `x…` as a name.
+dsl::Extent Parser::extent() {
+  dsl::Extent out;
+  out.m = number("an extent MxN");
+  if (token_.empty() || token_[0] != 'x') expected("`x` and a number");
+  end_ = begin_ + 1;
+  next();
+  out.n = number("a number after `x`");
+  return out;
+}
+
+Kernel Parser::kernel() {
+  Kernel out;
+  expect("kernel");
+  out.name = name("a kernel name");
+  expect("target");
+  out.target = name("a target");
+  if (accept("blocks_per_sm")) out.blocks_per_sm = number("a number");
+  if (accept("registers")) out.registers = number("a number");
+  out.exact = accept("exact");
+  out.synchronised = accept("synchronised");
+  expect("{");
+  head(out);
+  while (is("global") || is("shared") || is("register")) {
+    const dsl::Span span{begin_, end_};
+    Storage s = storage();
+    if (out.find(s.name) >= 0)
+      fail("tile-ir-name", fmt::format("storage `{}` is declared twice", s.name), span);
+    out.storage.push_back(std::move(s));
+  }
+  out.ops = block(out);
+  if (!token_.empty()) expected("the end of the text after the kernel");
+  return out;
+}
+
+void Parser::head(Kernel& kernel) {
+  expect("block");
+  kernel.tile = extent();
+  if (token_.empty() || token_[0] != 'x') expected("`x` and the slice of K");
+  end_ = begin_ + 1;
+  next();
+  kernel.tile_k = number("the slice of K");
+  raster(kernel);
+  expect("threads");
+  expect("warps");
+  kernel.map.warps = extent();
+  expect("lanes");
+  kernel.map.lanes = extent();
+  if (accept("rows")) {
+    kernel.map.order = dsl::LaneOrder::rows;
+  } else {
+    expect("columns");
+  }
+  expect("each");
+  kernel.map.each = extent();
+  expect("pieces");
+  kernel.map.pieces = extent();
+}
+
+void Parser::raster(Kernel& kernel) {
+  expect("raster");
+  if (accept("rows")) {
+    kernel.raster = {dsl::RasterOrder::rows, 1};
+  } else if (accept("columns")) {
+    kernel.raster = {dsl::RasterOrder::columns, 1};
+  } else {
+    expect("swizzle");
+    kernel.raster = {dsl::RasterOrder::swizzle, number("a number of tile rows")};
+  }
+}
+
+Axis Parser::axis(bool optional) {
+  if (accept("m")) return Axis::m;
+  if (accept("n")) return Axis::n;
+  if (accept("k")) return Axis::k;
+  if (!optional) expected("an axis: `m`, `n` or `k`");
+  return Axis::none;
+}
+
+Storage Parser::storage() {
+  Storage s;
+  const std::string space = name("a storage");
+  s.name = name("a storage name");
+  expect("[");
+  if (space == "global") {
+    s.row_axis = axis(false);
+    expect(",");
+    s.column_axis = axis(false);
+    expect("]");
+    expect("vector");
+    s.vector = number("elements per access");
+  } else if (space == "shared") {
+    s.space = Space::shared;
+    s.row_axis = axis(false);
+    s.rows = number("a number of rows");
+    expect(",");
+    s.column_axis = axis(false);
+    s.columns = number("a number of columns");
+    expect("]");
+    expect("stages");
+    s.stages = number("a number of slots");
+    expect("stride");
+    s.stride = number("elements from row to row");
+    expect("vector");
+    s.vector = number("elements per access");
+    if (accept("swizzle")) s.swizzle = number("elements per group");
+  } else {
+    s.space = Space::registers;
+    s.row_axis = axis(true);
+    s.rows = number("a number of elements");
+    if (accept(",")) {
+      s.column_axis = axis(false);
+      s.columns = number("a number of elements");
+    }
+    expect("]");
+  }
+  return s;
+}
+
+Block Parser::block(const Kernel& kernel) {
+  if (++depth_ > 32) expected("at most 32 nested blocks");
+  Block out;
+  while (!accept("}")) out.push_back(op(kernel));
+  --depth_;
+  return out;
+}
+
+Op Parser::op(const Kernel& kernel) {
+  const dsl::Span span{begin_, end_};
+  const std::string word = name("an op");
+  Op out;
+  if (word == "copy") return copy_like(kernel, OpKind::copy);
+  if (word == "load") return copy_like(kernel, OpKind::load);
+  if (word == "put") return copy_like(kernel, OpKind::put);
+  if (word == "async") return copy_like(kernel, OpKind::async);
+  if (word == "fragment") return fragment(kernel);
+  if (word == "outer") return outer(kernel);
+  if (word == "store") return store(kernel);
+  if (word == "loop") return loop(kernel);
+  if (word == "if") return branch(kernel);
+  if (word == "zero") {
+    out.kind = OpKind::zero;
+    out.to = storage_name(kernel);
+  } else if (word == "commit") {
+    out.kind = OpKind::commit;
+  } else if (word == "wait") {
+    out.kind = OpKind::wait;
+    out.count = number("a number of groups");
+  } else if (word != "barrier") {
+    fail("tile-ir-syntax", fmt::format("unknown op `{}`", word), span);
+  }
+  return out;
+}
+
+// copy, load, put, async: a register is named bare, a slice or slot with its index.
+Op Parser::copy_like(const Kernel& kernel, OpKind kind) {
+  Op out;
+  out.kind = kind;
+  out.to = kind == OpKind::load ? storage_name(kernel) : place(kernel, out.to_index);
+  expect("=");
+  out.from = kind == OpKind::put ? storage_name(kernel) : place(kernel, out.from_index);
+  if (kind == OpKind::copy && accept("via")) out.via = storage_name(kernel);
+  if (accept("when")) out.when = less();
+  out.guard = accept("guard");
+  return out;
+}
+
+Op Parser::fragment(const Kernel& kernel) {
+  Op out;
+  out.kind = OpKind::fragment;
+  out.to = storage_name(kernel);
+  expect("=");
+  out.from = place(kernel, out.from_index);
+  expect("at");
+  out.k = index();
+  out.guard = accept("guard");
+  return out;
+}
+
+Op Parser::outer(const Kernel& kernel) {
+  Op out;
+  out.kind = OpKind::outer;
+  out.to = storage_name(kernel);
+  expect("+=");
+  out.from = storage_name(kernel);
+  expect("*");
+  out.from_n = storage_name(kernel);
+  return out;
+}
+
+// The expression runs to the end of its line, or to `guard`.
+Op Parser::store(const Kernel& kernel) {
+  Op out;
+  out.kind = OpKind::store;
+  out.to = storage_name(kernel);
+  expect("=");
+  out.from = storage_name(kernel);
+  const uint32_t start = end_;
+  if (!is(":")) expected("`:` and an expression");
+  uint32_t stop = static_cast<uint32_t>(source_.text.find('\n', start));
+  if (stop > source_.text.size()) stop = static_cast<uint32_t>(source_.text.size());
+  std::string_view line = std::string_view(source_.text).substr(start, stop - start);
+  line = line.substr(0, line.find("//"));
+  if (const size_t guard = line.find("guard"); guard != std::string_view::npos) {
+    out.guard = true;
+    line = line.substr(0, guard);
+  }
+  out.epilogue = expression(start, start + static_cast<uint32_t>(line.size()));
+  end_ = stop;
+  next();
+  return out;
+}
+
+// The expression in [begin, end) of the source, by the parser of the `epilogue` clause; blanks in
+// front of it keep its place.
+dsl::Expression Parser::expression(uint32_t begin, uint32_t end) const {
+  dsl::Source part{source_.name, std::string(begin, ' ') + source_.text.substr(begin, end - begin)};
+  std::vector<dsl::Diagnostic> faults;
+  const std::vector<dsl::Token> tokens = dsl::lex(part, faults);
+  dsl::Cursor cursor(tokens, faults);
+  const std::optional<dsl::Expression> out = dsl::parse_expression(cursor);
+  if (faults.empty() && !cursor.at(dsl::TokenKind::end))
+    cursor.fault_here(dsl::Fault::stray_token, "expected the end of the expression");
+  if (!faults.empty()) throw Fault{{dsl::Road::user, {faults[0]}, source_}};
+  return *out;
+}
+
+Op Parser::loop(const Kernel& kernel) {
+  Op out;
+  out.kind = OpKind::loop;
+  out.variable = name("a loop variable");
+  expect("=");
+  out.lower = bound();
+  expect("to");
+  out.upper = bound();
+  out.count = accept("step") ? number("a step") : 1;
+  expect("{");
+  out.body = block(kernel);
+  return out;
+}
+
+Op Parser::branch(const Kernel& kernel) {
+  Op out;
+  out.kind = OpKind::branch;
+  if (accept("whole")) {
+    out.when.kind = ConditionKind::whole;
+  } else if (accept("beta_is_zero")) {
+    out.when.kind = ConditionKind::beta_is_zero;
+  } else {
+    out.when = less();
+  }
+  expect("{");
+  out.body = block(kernel);
+  if (accept("else")) {
+    expect("{");
+    out.otherwise = block(kernel);
+  }
+  return out;
+}
+
+Id Parser::storage_name(const Kernel& kernel) {
+  const dsl::Span span{begin_, end_};
+  const std::string text = name("the name of a storage");
+  const Id id = kernel.find(text);
+  if (id < 0) fail("tile-ir-name", fmt::format("no storage is named `{}`", text), span);
+  return id;
+}
+
+Id Parser::place(const Kernel& kernel, Index& at) {
+  const Id id = storage_name(kernel);
+  expect("[");
+  at = index();
+  expect("]");
+  return id;
+}
+
+Index Parser::index() {
+  Index out;
+  if (!at_name()) {
+    out.offset = number("an index");
+    return out;
+  }
+  out.variable = name("an index");
+  if (accept("+")) out.offset = number("an offset");
+  return out;
+}
+
+Bound Parser::bound() {
+  if (accept("full")) return {BoundKind::full, 0};
+  if (accept("slices")) return {BoundKind::slices, 0};
+  return {BoundKind::number, number("a bound: a number, `full` or `slices`")};
+}
+
+Condition Parser::less() {
+  Condition out;
+  out.kind = ConditionKind::less;
+  out.left = index();
+  expect("<");
+  out.right = bound();
+  return out;
+}
+
+}  // namespace
+
+dsl::Result<Kernel> parse(const dsl::Source& source) {
+  try {
+    return Parser(source).kernel();
+  } catch (Fault& fault) {
+    return tl::unexpected(std::move(fault.error));
+  }
+}
+
+}  // namespace tilec::ir

@@ -1,0 +1,108 @@
+#include "compiler/passes/build_kernel.h"
+
+#include "compiler/passes/make_ops.h"
+
+namespace tilec::passes {
+namespace {
+
+using ir::Axis;
+using ir::Storage;
+
+Storage global(const std::string& name, Axis row, Axis column, int vector) {
+  return {.name = name, .row_axis = row, .column_axis = column, .vector = vector};
+}
+
+// `turned`: columns of the slice in shared memory are rows of it in global memory.
+Storage ring(const std::string& name, const Storage& operand, const dsl::CopyMap& map,
+             const dsl::SharedLayout& layout, const dsl::Spec& spec) {
+  const bool turned = layout.transposed;
+  Storage out{.name = name,
+              .space = ir::Space::shared,
+              .row_axis = turned ? operand.column_axis : operand.row_axis,
+              .column_axis = turned ? operand.row_axis : operand.column_axis,
+              .rows = turned ? map.columns : map.rows,
+              .columns = turned ? map.rows : map.columns,
+              .vector = spec.vector_shared,
+              .stages = spec.stages};
+  out.stride = out.columns + layout.padding;
+  out.swizzle = layout.swizzled ? spec.vector_shared : 0;
+  return out;
+}
+
+Storage registers(const std::string& name, int rows, Axis row = Axis::none, int columns = 1,
+                  Axis column = Axis::none) {
+  return {.name = name,
+          .space = ir::Space::registers,
+          .row_axis = row,
+          .column_axis = column,
+          .rows = rows,
+          .columns = columns};
+}
+
+ir::Kernel head(const dsl::Spec& spec, const dsl::Derived& derived) {
+  ir::Kernel kernel;
+  kernel.name = spec.name;
+  kernel.target = spec.target;
+  kernel.blocks_per_sm = spec.blocks_per_sm;
+  kernel.registers = spec.registers;
+  kernel.exact = spec.edges == dsl::Edges::exact;
+  kernel.tile = spec.tile;
+  kernel.tile_k = spec.tile_k;
+  kernel.raster = spec.raster;
+  kernel.map = {.warps = derived.warp_grid,
+                .lanes = {derived.m.lanes, derived.n.lanes},
+                .order = spec.lanes,
+                .each = spec.thread,
+                .pieces = {derived.m.piece, derived.n.piece}};
+  return kernel;
+}
+
+}  // namespace
+
+ir::Kernel build_kernel(const dsl::Spec& spec, const dsl::Derived& derived) {
+  ir::Kernel kernel = head(spec, derived);
+  const auto add = [&](Storage storage) {
+    kernel.storage.push_back(std::move(storage));
+    return static_cast<ir::Id>(kernel.storage.size()) - 1;
+  };
+  const dsl::OperandLayout& stored = spec.layout;
+  const bool direct = spec.copy == dsl::CopyMode::none;
+  const ir::Id a =
+      add(global("a", stored.a_transposed ? Axis::k : Axis::m,
+                 stored.a_transposed ? Axis::m : Axis::k, direct ? 1 : derived.copy_a.vector));
+  const ir::Id b =
+      add(global("b", stored.b_transposed ? Axis::n : Axis::k,
+                 stored.b_transposed ? Axis::k : Axis::n, direct ? 1 : derived.copy_b.vector));
+  const ir::Id c = add(global("c", Axis::m, Axis::n, derived.vector_c));
+
+  const ir::Index i{"i", 0};
+  ir::Block slice;
+  ir::Id from_a = a;
+  ir::Id from_b = b;
+  if (!direct) {
+    from_a = add(ring("sa", kernel.at(a), derived.copy_a, spec.shared_a, spec));
+    from_b = add(ring("sb", kernel.at(b), derived.copy_b, spec.shared_b, spec));
+    ir::Id via_a = -1;
+    ir::Id via_b = -1;
+    if (spec.copy == dsl::CopyMode::through_registers) {
+      via_a = add(registers("ra", derived.copy_a.passes * derived.copy_a.vector));
+      via_b = add(registers("rb", derived.copy_b.passes * derived.copy_b.vector));
+    }
+    slice.push_back(make_copy({from_a, i}, {a, i}, via_a, true));
+    slice.push_back(make_copy({from_b, i}, {b, i}, via_b, true));
+  }
+  const ir::Id fa = add(registers("fa", spec.thread.m, Axis::m));
+  const ir::Id fb = add(registers("fb", spec.thread.n, Axis::n));
+  const ir::Id acc = add(registers("acc", spec.thread.m, Axis::m, spec.thread.n, Axis::n));
+
+  const ir::Index k{"k", 0};
+  slice.push_back(make_loop("k", {ir::BoundKind::number, 0}, {ir::BoundKind::number, spec.tile_k},
+                            {make_fragment(fa, {from_a, i}, k, direct),
+                             make_fragment(fb, {from_b, i}, k, direct), make_outer(acc, fa, fb)}));
+  kernel.ops = {make_zero(acc),
+                make_loop("i", {ir::BoundKind::number, 0}, {ir::BoundKind::slices, 0}, slice),
+                make_store(c, acc, spec.epilogue, true)};
+  return kernel;
+}
+
+}  // namespace tilec::passes

@@ -1,0 +1,13 @@
+// The first tile IR of a spec: the textbook loop, with every access guarded and nothing overlapped.
+// All later passes keep what it computes and change when and how.
+#pragma once
+
+#include "compiler/ir/kernel.h"
+#include "dsl/derive.h"
+
+namespace tilec::passes {
+
+/// A verified kernel that is not yet synchronised.
+ir::Kernel build_kernel(const dsl::Spec& spec, const dsl::Derived& derived);
+
+}  // namespace tilec::passes
