@@ -1,5 +1,6 @@
 // The one file that knows CLI11: words in, a plain struct out.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -123,15 +124,38 @@ void set_up(CLI::App* app, CompileCommand& command) {
       ->allow_extra_args(false);
   app->add_option("-o,--output", command.directory, "folder for files NAME.tile, NAME.ptx, ...")
       ->type_name("DIR");
-  app->add_option("--dump-after", command.dump_after,
-                  "the tile IR after these passes ('all': after each); without --emit it is the "
-                  "result, else it goes to standard error, with -o to files")
+  std::map<std::string, std::string> passes = {{"all", "all"}, {"build_kernel", "build_kernel"}};
+  for (const passes::PassInfo& pass : passes::all()) passes.emplace(pass.name, pass.name);
+  app->add_option_function<std::vector<std::string>>(
+         "--dump-after",
+         [&command, passes](const std::vector<std::string>& words) {
+           for (const std::string& word : words) {
+             command.dump_after.push_back(named(passes, word, "pass"));
+           }
+         },
+         "the tile IR after these passes ('all': after each); without --emit it is the result, "
+         "else it goes to standard error, with -o to files")
       ->delimiter(',')
       ->allow_extra_args(false)
+      ->take_all()
       ->type_name("PASS");
   app->add_flag("--time-passes", command.time_passes, "say on standard error what took how long");
   add_assembler(app, command.assembler);
   add_json(app, command.json);
+}
+
+/// What makes no sense together. `cubin` goes to standard output only where no person reads it.
+void finish(const CompileCommand& command) {
+  const std::vector<Stage>& emit = command.emit;
+  auto emits = [&emit](Stage stage) { return std::ranges::find(emit, stage) != emit.end(); };
+  if (command.assembler == Assembler::none && (emits(Stage::cubin) || emits(Stage::sass))) {
+    throw fault("without an assembler there is neither cubin nor sass");
+  }
+  if (!command.directory.empty()) return;
+  if (emit.size() > 1 && !command.json) throw fault("several stages need a folder: -o DIR");
+  if (emits(Stage::cubin) && (command.json || isatty(STDOUT_FILENO) != 0)) {
+    throw fault("a cubin is no text: give a folder with -o DIR, or redirect standard output");
+  }
 }
 
 void set_up(CLI::App* app, ReportCommand& command) {
@@ -275,7 +299,10 @@ const std::vector<Row>& rows() {
       {"compile", "any stage of a kernel, to standard output or to files",
        fmt::format("{} --emit tile,ptx -o out", kSpec),
        [](CLI::App* app, Parsed& p) { set_up(app, p.compile); },
-       [](Parsed& p) -> Command { return p.compile; }},
+       [](Parsed& p) -> Command {
+         finish(p.compile);
+         return p.compile;
+       }},
       {"report", "where the instructions go: the report on the assembled kernel",
        fmt::format("{} --shape 4096x4096x4096", kSpec),
        [](CLI::App* app, Parsed& p) { set_up(app, p.report); },

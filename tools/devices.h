@@ -1,0 +1,31 @@
+// Which device a command runs on, and how a kernel gets onto it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "compiler/compile.h"
+#include "dsl/error.h"
+#include "runtime/device.h"
+#include "runtime/run.h"
+
+namespace tilec {
+
+/// Opens the device called `wanted`: "gpu", "cpu", or the GPU if there is one where it is empty;
+/// then says on standard error which was taken and why.
+/// Errors: machine, where a GPU is wanted and there is none that works.
+dsl::Result<std::unique_ptr<Device>> open_device(const std::string& wanted);
+
+/// The target of the GPU at hand; empty where there is none.
+std::string gpu_target();
+
+/// Compiles `spec` for `problem` (with vectors as wide as its operands allow) and runs it.
+/// `problem`'s layout is the spec's. On the CPU nothing is assembled.
+/// Errors: those of complete and accepts (runtime/problem.h), compile and run_gemm.
+dsl::Result<RunResult> run_kernel(Device& device, const dsl::Spec& spec, GemmProblem problem,
+                                  const RunOptions& options, Assembler assembler);
+
+/// The error of a result that is wrong, for exit code 3.
+dsl::Error wrong_result(const RunResult& result);
+
+}  // namespace tilec
