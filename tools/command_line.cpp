@@ -10,6 +10,7 @@
 
 #include "compiler/passes/passes.h"
 #include "dsl/text.h"
+#include "tools/budgets.h"
 #include "tools/commands.h"
 
 namespace tilec {
@@ -218,15 +219,31 @@ void set_up(CLI::App* app, OptCommand& command) {
 
 void set_up(CLI::App* app, CheckCommand& command) {
   add_spec(app, command.choice);
-  app->add_option("--require", command.requirements,
-                  "budgets NAME>=NUMBER (also > <= < == !=), with commas between")
+  std::string list;
+  for (const Figure& figure : budget_figures()) {
+    list += fmt::format("\n  {:<26} {}", figure.name, figure.meaning);
+  }
+  app->add_option_function<std::vector<std::string>>(
+         "--require",
+         [&command](const std::vector<std::string>& texts) {
+           command.budgets = fmt::format("{}", fmt::join(texts, ", "));
+         },
+         "budgets NAME>=NUMBER (also > <= < == !=), with commas between, on:" + list)
       ->required()
       ->allow_extra_args(false)
       ->take_all()
       ->type_name("BUDGETS");
   add_shape(app, command.shape,
-            "shape for what is executed (default: four block tiles and eight slices)");
+            "shape for what is executed or counted (default for what is counted: two tiles by two, "
+            "four slices)");
+  add_assembler(app, command.assembler);
   add_json(app, command.json);
+}
+
+void finish(const CheckCommand& command) {
+  if (auto budgets = read_budgets(command.budgets, Report()); !budgets) {
+    throw fault("\n" + dsl::render(budgets.error()));
+  }
 }
 
 /// What CLI11 fills in for `bench`; words that are shapes may stand among the specs.
@@ -325,7 +342,10 @@ const std::vector<Row>& rows() {
       {"check", "hold a kernel to budgets, for courses and CI",
        fmt::format("{} --require 'fma_share>=0.85, spills==0, conflicts==0'", kSpec),
        [](CLI::App* app, Parsed& p) { set_up(app, p.check); },
-       [](Parsed& p) -> Command { return p.check; }},
+       [](Parsed& p) -> Command {
+         finish(p.check);
+         return p.check;
+       }},
   };
   return table;
 }

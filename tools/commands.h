@@ -74,9 +74,9 @@ struct OptCommand {
 
 struct CheckCommand {
   SpecChoice choice;
-  std::vector<std::string> requirements;
+  std::string budgets;
   std::optional<dsl::GemmShape> shape;
-  std::string device;
+  Assembler assembler = Assembler::automatic;
   bool json = false;
 };
 

@@ -9,8 +9,8 @@
 
 #include "compiler/sass/disassemble.h"
 #include "dsl/format.h"
-#include "runtime/open.h"
 #include "tools/commands.h"
+#include "tools/devices.h"
 #include "tools/files.h"
 #include "tools/json.h"
 #include "tools/read_specs.h"
@@ -41,6 +41,19 @@ bool wants(const CompileCommand& command, Stage stage) {
   return command.dump_after.empty() && stage == Stage::ptx;
 }
 
+/// Labels and instructions, each with its offset in bytes.
+std::string listing(const sass::TextKernel& kernel) {
+  std::string text = fmt::format("// {}\n", kernel.name);
+  auto label = kernel.labels.begin();
+  for (const sass::TextLine& line : kernel.lines) {
+    for (; label != kernel.labels.end() && label->offset <= line.offset; ++label) {
+      text += fmt::format("{}:\n", label->name);
+    }
+    text += fmt::format("  /*{:04x}*/ {} ;\n", line.offset, line.text);
+  }
+  return text;
+}
+
 dsl::Result<std::string> sass_text(const Artifact& artifact) {
   std::optional<std::string> tool = sass::find_nvdisasm();
   if (!tool) {
@@ -50,7 +63,9 @@ dsl::Result<std::string> sass_text(const Artifact& artifact) {
   }
   dsl::Result<sass::Disassembly> disassembly = sass::disassemble(artifact.cubin, *tool);
   if (!disassembly) return tl::unexpected(std::move(disassembly.error()));
-  return sass::listing(*disassembly);
+  std::string text;
+  for (const sass::TextKernel& kernel : disassembly->kernels) text += listing(kernel);
+  return text;
 }
 
 /// One stage's bytes. Errors: machine, where there is no assembler or no disassembler.

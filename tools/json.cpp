@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dsl/format.h"
+#include "runtime/problem.h"
 
 namespace tilec {
 namespace {
@@ -52,19 +53,37 @@ std::string compile_json(const Artifact& artifact, const std::vector<OutputFile>
   return text(json);
 }
 
-std::string check_json(const Artifact& artifact, const std::vector<BudgetOutcome>& outcomes) {
-  Json json = head("tilec.check/1", artifact);
-  bool passed = true;
-  Json rows = Json::array();
-  for (const BudgetOutcome& outcome : outcomes) {
-    passed = passed && outcome.held;
-    rows.push_back({{"budget", outcome.budget.text},
-                    {"name", outcome.budget.name},
-                    {"value", outcome.value},  // NaN becomes null
-                    {"held", outcome.held}});
+std::string explain_json(const dsl::Spec& spec, const dsl::Derived& derived,
+                         const dsl::Limits& limits, std::optional<dsl::GemmShape> shape) {
+  dsl::Residency fit = dsl::residency(derived, spec, limits);
+  Json json = {{"schema", "tilec.explain/1"},
+               {"kernel", spec.name},
+               {"spec", dsl::format(spec)},
+               {"target", spec.target},
+               {"threads", derived.threads},
+               {"warps", derived.warps},
+               {"lanes", {{"m", spec.lane_grid.m}, {"n", spec.lane_grid.n}}},
+               {"registers_expected", derived.registers_expected},
+               {"shared_bytes", derived.shared_bytes},
+               {"blocks_per_sm",
+                {{"blocks", fit.blocks()},
+                 {"by_threads", fit.by_threads},
+                 {"by_registers", fit.by_registers},
+                 {"by_shared", fit.by_shared},
+                 {"by_limit", fit.by_limit}}},
+               {"vector",
+                {{"copy_a", derived.copy_a.vector},
+                 {"copy_b", derived.copy_b.vector},
+                 {"c", derived.vector_c},
+                 {"fragment_a", derived.fragment_vector_a},
+                 {"fragment_b", derived.fragment_vector_b}}},
+               {"ideal_share", derived.ideal_share}};
+  if (shape) {
+    dsl::Result<int64_t> blocks = dsl::grid_blocks(spec, *shape);
+    json["shape"] = to_string(*shape);
+    json["blocks"] = blocks ? Json(*blocks) : Json();
+    json["slices"] = (shape->k + spec.tile_k - 1) / spec.tile_k;
   }
-  json["passed"] = passed;
-  json["budgets"] = rows;
   return text(json);
 }
 

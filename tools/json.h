@@ -1,11 +1,13 @@
 // The JSON of commands whose results are made here; runtime and report print their own.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/artifact.h"
-#include "tools/budget.h"
+#include "dsl/derive.h"
+#include "dsl/shape.h"
 #include "tools/files.h"
 
 namespace tilec {
@@ -14,14 +16,8 @@ namespace tilec {
 std::string compile_json(const Artifact& artifact, const std::vector<OutputFile>& files,
                          bool embed);
 
-/// One budget and what was measured.
-struct BudgetOutcome {
-  Budget budget;
-  double value = 0;  // NaN: could not be measured
-  bool held = false;
-};
-
-/// Schema "tilec.check/1".
-std::string check_json(const Artifact& artifact, const std::vector<BudgetOutcome>& outcomes);
+/// Schema "tilec.explain/1": the spec and what follows from it; with a shape also the grid.
+std::string explain_json(const dsl::Spec& spec, const dsl::Derived& derived,
+                         const dsl::Limits& limits, std::optional<dsl::GemmShape> shape);
 
 }  // namespace tilec
