@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "dsl/defaults.h"
 #include "dsl/derive.h"
 #include "dsl/diagnostics.h"
@@ -34,11 +32,16 @@ bool is_broken(const ClauseSet& broken, ClauseKind kind) {
   return broken.test(static_cast<size_t>(kind));
 }
 
+// The way out of all of them, shown once, under the last.
 void add_nearest(std::vector<Diagnostic>& violations, const Request& request,
                  const Limits& limits) {
   std::string nearest =
       fmt::format("nearest legal spec: `{}`", to_string(nearest_legal(request, limits)));
-  std::string& help = violations.back().help;
+  Diagnostic* last = &violations.front();
+  for (Diagnostic& found : violations) {
+    if (found.span.begin >= last->span.begin) last = &found;
+  }
+  std::string& help = last->help;
   help = help.empty() ? nearest : fmt::format("{}; {}", help, nearest);
 }
 

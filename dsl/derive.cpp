@@ -156,8 +156,8 @@ int shared_row_stride(const Spec& spec, bool operand_a) {
   return slice_map(spec, operand_a).row_stride;
 }
 
-int registers_needed(const Spec& spec) {
-  return spec.thread.m * spec.thread.n + spec.thread.m + spec.thread.n + kFloorRegisters;
+int registers_needed(const Extent& thread) {
+  return thread.m * thread.n + thread.m + thread.n + kFloorRegisters;
 }
 
 int registers_allowed(const Spec& spec, int threads, const Limits& limits) {

@@ -88,8 +88,9 @@ int copy_store_vector(const Spec& spec, bool operand_a);
 /// Largest power of two that is at most `bound` and divides `extent`; at least 1.
 int widest_vector(int bound, int64_t extent);
 
-/// Registers a thread must have at the very least: accumulators, one fragment, 16 for the rest.
-int registers_needed(const Spec& spec);
+/// Registers a thread must have at the very least for its tile: accumulators, one fragment of each
+/// operand, 16 for the rest.
+int registers_needed(const Extent& thread);
 
 /// Registers a thread can have: by the architecture, the threads of a block, and what the spec's
 /// `registers` and `blocks_per_sm` ask for. A multiple of 8, or 255, or `registers` itself.

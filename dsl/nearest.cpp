@@ -28,6 +28,8 @@ enum Knob {
   kSharedVector,
   kBlocks,
   kRegisters,
+  kPaddingA,
+  kPaddingB,
   // The rest are switches: 1 where the request's clause is kept.
   kLanesKept,
   kSharedKept,
@@ -37,11 +39,16 @@ enum Knob {
 };
 using Knobs = std::array<int, kKnobs>;
 
-constexpr int kMostLooks = 6000;     // requests looked at; each takes about 1 us
-constexpr int kMostSpread = 250;     // requests whose neighbours are put into the queue
-constexpr double kDropPrice = 3.0;   // of a clause, in doublings of a number
-constexpr double kStepPrice = 0.25;  // of any change at all
-constexpr double kAddPrice = 2.0;    // of `warp`, where there was none
+constexpr int kMostLooks = 6000;  // requests looked at; each takes a few us
+constexpr int kMostSpread = 200;  // requests whose neighbours are put into the queue
+
+// Prices, in doublings of one number.
+constexpr double kStepPrice = 0.25;     // of any change at all
+constexpr double kDropPrice = 3.0;      // of leaving a clause out
+constexpr double kAddPrice = 2.0;       // of `warp`, where there was none
+constexpr double kTileWeight = 3.0;     // the tile is what was wanted most
+constexpr double kDefaultWeight = 0.5;  // of what was never written
+constexpr double kSkewWeight = 0.3;     // of turning one extent more than the other
 
 Knobs knobs_of(const Request& request) {
   Knobs knobs{};
@@ -57,6 +64,8 @@ Knobs knobs_of(const Request& request) {
   knobs[kSharedVector] = request.vector_shared ? request.vector_shared->width : 0;
   knobs[kBlocks] = request.blocks_per_sm.value_or(0);
   knobs[kRegisters] = request.registers.value_or(0);
+  knobs[kPaddingA] = request.shared_a.padding.value_or(0);
+  knobs[kPaddingB] = request.shared_b.padding.value_or(0);
   knobs[kLanesKept] = request.lane_grid ? 1 : 0;
   knobs[kSharedKept] = request.shared_a.any() || request.shared_b.any() ? 1 : 0;
   knobs[kFragmentKept] = request.fragment ? 1 : 0;
@@ -89,6 +98,8 @@ Request with_knobs(const Knobs& knobs, Request request) {
   };
   vector(request.vector_global, knobs[kGlobalVector]);
   vector(request.vector_shared, knobs[kSharedVector]);
+  if (request.shared_a.padding) request.shared_a.padding = knobs[kPaddingA];
+  if (request.shared_b.padding) request.shared_b.padding = knobs[kPaddingB];
   if (knobs[kLanesKept] == 0) request.lane_grid.reset();
   if (knobs[kSharedKept] == 0) request.shared_a = request.shared_b = {};
   if (knobs[kFragmentKept] == 0) request.fragment.reset();
@@ -156,14 +167,17 @@ class Search {
   void turn_pair(const Knobs& knobs, double price, Knob m, Knob n, int whole_m, int whole_n,
                  int most) {
     int from_m = std::max(1, knobs[m]), from_n = std::max(1, knobs[n]);
-    double added = knobs[m] == 0 && m == kWarpM ? kAddPrice : 0;
+    double weight = m == kTileM ? kTileWeight : knobs[m] == 0 ? kDefaultWeight : 1;
     for (int to_m : extents(knobs[m], whole_m, most)) {
       for (int to_n : extents(knobs[n], whole_n, most)) {
         Knobs next = knobs;
         next[m] = to_m;
         next[n] = to_n;
-        double step = price_of(from_m, to_m) + price_of(from_n, to_n);
-        offer(next, price + added + step + kStepPrice);
+        double ratio_m = std::log2(static_cast<double>(to_m) / from_m);
+        double ratio_n = std::log2(static_cast<double>(to_n) / from_n);
+        double step =
+            std::abs(ratio_m) + std::abs(ratio_n) + kSkewWeight * std::abs(ratio_m - ratio_n);
+        offer(next, price + weight * step + kStepPrice);
       }
     }
   }
@@ -198,11 +212,18 @@ class Search {
       if (knobs[vector] > 1) turn(knobs, price, vector, knobs[vector] / 2);
     }
     if (knobs[kBlocks] > 1) turn(knobs, price, kBlocks, knobs[kBlocks] - 1);
-    if (knobs[kRegisters] > 0 && knobs[kRegisters] < kMostRegisters) {
-      turn(knobs, price, kRegisters, std::min(kMostRegisters, knobs[kRegisters] / 8 * 8 + 8));
+    Extent thread{std::max(1, knobs[kThreadM]), std::max(1, knobs[kThreadN])};
+    int needed = (registers_needed(thread) + 7) / 8 * 8;
+    if (knobs[kRegisters] > 0 && needed > knobs[kRegisters] && needed <= kMostRegisters) {
+      turn(knobs, price, kRegisters, needed);
     }
-    for (int knob = kBlocks; knob < kKnobs; ++knob) {
-      if (knobs[static_cast<size_t>(knob)] > 0) turn(knobs, price, static_cast<Knob>(knob), 0);
+    for (Knob padding : {kPaddingA, kPaddingB}) {
+      Knobs next = knobs;
+      next[padding] = (knobs[padding] + 3) / 4 * 4;
+      offer(next, price + kStepPrice);
+    }
+    for (Knob knob : {kBlocks, kRegisters, kLanesKept, kSharedKept, kFragmentKept, kCopyKept}) {
+      if (knobs[knob] > 0) turn(knobs, price, knob, 0);
     }
   }
 

@@ -54,6 +54,8 @@ class Parser {
       clause(loose);
     }
     if (kernels.empty()) {
+      // Where no clause was understood, none is missed.
+      if (loose.clauses.empty()) loose.broken.set();
       loose.span = {0, static_cast<uint32_t>(source_->text.size())};
       return {std::move(loose)};
     }

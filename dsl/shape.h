@@ -1,7 +1,12 @@
-// The extents of one matrix multiply.
+// The extents of one matrix multiply, and the grid of blocks that a spec covers them with.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "dsl/error.h"
+#include "dsl/spec.h"
 
 namespace tilec::dsl {
 
@@ -12,5 +17,17 @@ struct GemmShape {
   int64_t k = 0;
   bool operator==(const GemmShape&) const = default;
 };
+
+inline constexpr int64_t kMostExtent = 2147483647;  // kernels count rows and columns in 32 bits
+inline constexpr int64_t kMostBlocks = 2147483647;  // of a grid along x
+
+/// `4096x512x64` is M x N x K; `4096` alone is a cube. Extents may be 0.
+/// Errors: malformed-shape, extent-out-of-range; both with the place in the text.
+Result<GemmShape> parse_shape(std::string_view text);
+
+/// Blocks that compute `shape`: ceil(m / tile.m) * ceil(n / tile.n); 0 where C is empty.
+/// Errors: shape-not-tiled if edges are `exact` and the tile does not divide the shape;
+///         grid-over-limit if there are more blocks than a grid can have.
+Result<int64_t> grid_blocks(const Spec& spec, const GemmShape& shape);
 
 }  // namespace tilec::dsl

@@ -76,12 +76,14 @@ Found warp_has_32_lanes(const Subject& s) {
   if (!s.spec.warp || !divides(s.spec.thread, *s.spec.warp)) return {};
   const Extent& grid = s.spec.lane_grid;
   if (grid.m * grid.n == kLanes) return {};
+  int elements = s.spec.warp->m * s.spec.warp->n;
+  std::string share = elements % kLanes == 0 ? fmt::format("are {} a lane", elements / kLanes)
+                                             : std::string("cannot be dealt out evenly");
   return Finding{thread,
                  fmt::format("warp tile {} of thread tiles {} makes {} = {} lanes, and a warp has "
-                             "32: {} elements for {} need thread tiles of {:g}",
+                             "32: its {} elements {}",
                              text(*s.spec.warp), text(s.spec.thread), text(grid), grid.m * grid.n,
-                             s.spec.warp->m * s.spec.warp->n, kLanes,
-                             static_cast<double>(s.spec.warp->m * s.spec.warp->n) / kLanes),
+                             elements, share),
                  ""};
 }
 
@@ -278,19 +280,20 @@ std::string need_text(const Spec& spec) {
   return fmt::format(
       "thread tile {} needs at least {} registers ({} accumulators, {} for "
       "fragments, 16 for the rest)",
-      text(spec.thread), registers_needed(spec), accumulators, spec.thread.m + spec.thread.n);
+      text(spec.thread), registers_needed(spec.thread), accumulators,
+      spec.thread.m + spec.thread.n);
 }
 
 Found thread_tile_fits_registers(const Subject& s) {
   int allowed = s.limits.registers_per_thread;
-  if (registers_needed(s.spec) <= allowed) return {};
+  if (registers_needed(s.spec.thread) <= allowed) return {};
   return Finding{thread, fmt::format("{}, and {}", need_text(s.spec), why_registers(s, allowed)),
                  ""};
 }
 
 Found registers_suffice(const Subject& s) {
   int allowed = registers_allowed(s.spec, s.derived.threads, s.limits);
-  int needed = registers_needed(s.spec);
+  int needed = registers_needed(s.spec.thread);
   if (needed <= allowed || needed > s.limits.registers_per_thread) return {};
   ClauseKind place = thread;
   if (s.spec.registers == allowed) {
