@@ -1,0 +1,21 @@
+// The CPU as a device: every launch executes the artifact's PTX on the machine of ptx/.
+#pragma once
+
+#include <memory>
+
+#include "runtime/device.h"
+#include "runtime/ptx/machine.h"
+
+namespace tilec {
+
+struct CpuOptions {
+  ptx::Checks checks = ptx::Checks::bounds;  // `all` also finds races and what was never written
+  bool counters = true;
+  int threads = 0;  // host threads; 0: one a core
+};
+
+/// Always there. `launch` runs the kernel to its end; what the machine finds wrong with it is an
+/// error of Road::check, one diagnostic a finding.
+std::unique_ptr<Device> open_cpu(const CpuOptions& options);
+
+}  // namespace tilec

@@ -1,0 +1,59 @@
+// cuBLAS, as the measure beside ours: true f32, the same operands, the same stream. Its few
+// functions are declared here rather than taken from its header, which comes with hundreds of
+// megabytes of library; a test compares them with the header where there is one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dsl/error.h"
+#include "dsl/spec.h"
+#include "runtime/device.h"
+
+namespace tilec::cuda {
+
+using BlasHandle = void*;
+
+/// The functions of cuBLAS that we call, with the types of its binary interface.
+struct BlasFunctions {
+  int (*create)(BlasHandle*);
+  int (*destroy)(BlasHandle);
+  int (*get_version)(BlasHandle, int*);
+  int (*set_stream)(BlasHandle, void* stream);
+  int (*set_workspace)(BlasHandle, void* workspace, size_t bytes);
+  int (*set_math_mode)(BlasHandle, int mode);
+  int (*sgemm)(BlasHandle, int op_a, int op_b, int m, int n, int k, const float* alpha,
+               const float* a, int lda, const float* b, int ldb, const float* beta, float* c,
+               int ldc);
+  const char* (*status_name)(int);
+  const char* (*status_string)(int);
+};
+
+class Blas {
+ public:
+  /// Bytes of device memory that cuBLAS may use, its own choice on compute capability 9.0. It has
+  /// to be given, since nothing can be allocated while launches are recorded into a graph.
+  static constexpr int64_t kWorkspaceBytes = int64_t{32} << 20;
+
+  /// Needs a current context. `files` to try in order; empty: the usual places.
+  /// Errors: machine, "no-cublas".
+  static Result<Blas> open(const std::vector<std::string>& files, void* stream, Address workspace);
+  Blas(Blas&& other) noexcept;
+  Blas& operator=(Blas&&) = delete;
+  ~Blas();
+
+  /// C = alpha * op(A) * op(B) + beta * C of row-major matrices, enqueued on the stream.
+  Result<void> multiply(dsl::OperandLayout layout, const KernelArguments& arguments) const;
+  const std::string& version() const { return version_; }  // "13.1.0"
+
+ private:
+  Blas() = default;
+  Result<void> check(int status, const char* call) const;
+  BlasFunctions functions_{};
+  BlasHandle handle_ = nullptr;
+  std::string version_;
+};
+
+}  // namespace tilec::cuda

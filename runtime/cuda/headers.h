@@ -1,0 +1,9 @@
+// Whether CUDA's header was there when this was compiled. Without it the folder still builds, and
+// `open_gpu` says that no CUDA support was compiled in.
+#pragma once
+
+#if __has_include(<cuda.h>)
+#define TILEC_HAS_CUDA_HEADERS 1
+#else
+#define TILEC_HAS_CUDA_HEADERS 0
+#endif

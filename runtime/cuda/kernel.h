@@ -1,0 +1,38 @@
+// A kernel on a GPU: loaded from its cubin, or assembled by the driver where there is none. Only
+// for the files of this folder.
+#pragma once
+
+#include "runtime/cuda/context.h"
+
+namespace tilec::cuda {
+
+class Kernel {
+ public:
+  /// The cubin if the artifact has one; else the driver's JIT assembles its PTX, as the last
+  /// resort, and its log is kept in the error.
+  /// Errors: machine, "device-load"; "shared-memory-refused" where the device allows less.
+  static Result<Kernel> load(const Context& context, const Artifact& artifact);
+  Kernel(Kernel&& other) noexcept;
+  Kernel& operator=(Kernel&&) = delete;
+  ~Kernel();
+
+  /// Enqueues it on the context's stream; nothing for an empty C.
+  /// Errors: user, those of dsl::grid_blocks; machine, "device-call".
+  Result<void> launch(const KernelArguments& arguments) const;
+  const std::string& name() const { return spec_.name; }
+
+ private:
+  explicit Kernel(const Context& context) : context_(&context) {}
+  Result<void> load_module(const Artifact& artifact);
+  Result<void> allow_shared_memory();
+  dsl::Error launch_error(CUresult status, int64_t blocks) const;
+
+  const Context* context_;
+  CUmodule module_ = nullptr;
+  CUfunction function_ = nullptr;
+  dsl::Spec spec_;            // its name is the entry
+  int threads_ = 0;           // per block
+  int64_t shared_bytes_ = 0;  // per block
+};
+
+}  // namespace tilec::cuda
