@@ -1,0 +1,134 @@
+#include "compiler/report/json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace tilec {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json class_counts(const sass::ClassCounts& counts) {
+  Json out = Json::object();
+  for (size_t c = 0; c < sass::kClasses; ++c) {
+    const auto kind = static_cast<sass::Class>(c);
+    if (counts[kind] != 0) out[std::string(sass::class_name(kind))] = counts[kind];
+  }
+  return out;
+}
+
+Json gap_rows(const std::vector<GapRow>& rows) {
+  Json out = Json::array();
+  for (const GapRow& row : rows)
+    out.push_back({{"class", sass::class_name(row.kind)},
+                   {"instructions", row.instructions},
+                   {"expected", row.expected},
+                   {"points", row.points}});
+  return out;
+}
+
+Json line_counts(const std::vector<LineCount>& lines) {
+  Json out = Json::array();
+  for (const LineCount& line : lines)
+    out.push_back({{"line", line.line},
+                   {"text", line.text},
+                   {"instructions", line.instructions},
+                   {"fma", line.fma},
+                   {"by_class", class_counts(line.by_class)}});
+  return out;
+}
+
+Json steady_loop(const SteadyLoop& loop) {
+  return {{"instructions", loop.instructions},
+          {"fma", loop.fma},
+          {"fma_share", loop.fma_share},
+          {"ideal_share", loop.ideal_share},
+          {"by_class", class_counts(loop.by_class)},
+          {"multiply_adds", loop.multiply_adds},
+          {"fma_per_instruction", loop.fma_per_instruction},
+          {"slices_per_trip", loop.slices_per_trip},
+          {"begin", loop.begin},
+          {"end", loop.end},
+          {"fragment_loads",
+           {{"actual", loop.fragment_loads}, {"expected", loop.fragment_loads_expected}}},
+          {"gap_points", loop.gap_points},
+          {"gap", gap_rows(loop.gap)},
+          {"register_file",
+           {{"predicted", true},
+            {"cycles_per_fma", loop.register_file.cycles_per_fma()},
+            {"conflicts_per_fma", loop.register_file.conflicts_per_fma()},
+            {"operands_read", loop.register_file.operands_read},
+            {"operands_reused", loop.register_file.operands_reused}}},
+          {"lines", line_counts(loop.lines)}};
+}
+
+Json occupancy(const Occupancy& occupancy) {
+  return {{"blocks_per_sm", occupancy.blocks_per_sm},
+          {"warps_per_sm", occupancy.warps_per_sm},
+          {"warps_possible", occupancy.warps_possible},
+          {"limit", occupancy.limit},
+          {"blocks_by_registers", occupancy.by_registers},
+          {"blocks_by_shared_memory", occupancy.by_shared},
+          {"blocks_by_threads", occupancy.by_threads},
+          {"blocks_by_limit", occupancy.by_blocks}};
+}
+
+std::string printed(const Json& json) {
+  // Names and texts may hold anything; what is not UTF-8 is replaced, not thrown about.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  Json json = {
+      {"schema", "tilec.report/1"},
+      {"spec", report.spec},
+      {"kernel_name", report.kernel},
+      {"target", report.target},
+      {"assembler", {{"tool", report.assembler.tool}, {"version", report.assembler.version}}},
+      {"registers", report.registers},
+      {"spills", report.spills()},
+      {"spill_bytes", {{"stores", report.spill_store_bytes}, {"loads", report.spill_load_bytes}}},
+      {"stack", report.stack_bytes},
+      {"shared_bytes", report.shared_bytes},
+      {"threads", report.threads},
+      {"blocks_per_sm", report.occupancy.blocks_per_sm},
+      {"occupancy", occupancy(report.occupancy)},
+      {"ideal_share", report.ideal_share},
+      {"shared_conflicts", {{"predicted", true}, {"wavefronts", report.shared_conflicts}}}};
+  if (report.steady) json["steady_loop"] = steady_loop(*report.steady);
+  if (report.code)
+    json["kernel"] = {{"instructions", report.code->instructions},
+                      {"fma", report.code->fma},
+                      {"by_class", class_counts(report.code->by_class)},
+                      {"unknown", report.code->unknown}};
+  if (report.executed) {
+    const Executed& executed = *report.executed;
+    json["shape"] = {{"m", executed.shape.m}, {"n", executed.shape.n}, {"k", executed.shape.k}};
+    json["executed_fma_share"] = executed.fma_share;
+    json["executed"] = {{"predicted", true},
+                        {"blocks", executed.blocks},
+                        {"trips", executed.trips},
+                        {"instructions", executed.instructions},
+                        {"fma", executed.fma}};
+  }
+  return printed(json);
+}
+
+std::string to_json(const std::vector<Judgement>& judgements) {
+  Json budgets = Json::array();
+  for (const Judgement& judgement : judgements) {
+    Json row = {{"budget", judgement.budget.text},
+                {"figure", judgement.budget.figure},
+                {"bound", judgement.budget.bound},
+                {"value", judgement.value ? Json(*judgement.value) : Json(nullptr)},
+                {"passed", judgement.passed}};
+    if (!judgement.missing.empty()) row["missing"] = judgement.missing;
+    budgets.push_back(std::move(row));
+  }
+  return printed({{"schema", "tilec.check/1"},
+                  {"passed", all_passed(judgements)},
+                  {"budgets", std::move(budgets)}});
+}
+
+}  // namespace tilec

@@ -1,0 +1,25 @@
+// The report for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/report/report.h"
+
+namespace tilec {
+
+struct TextStyle {
+  int width = 100;         // columns
+  size_t most_lines = 12;  // tile IR lines listed, those with most instructions
+};
+
+std::string to_text(const Report& report, const TextStyle& style = {});
+
+/// What follows from the numbers, each with the clause that would move it; most costly first.
+std::vector<std::string> advice(const Report& report);
+
+/// `values` rounded to one decimal so that they add up to the rounded `sum` exactly (largest
+/// remainders first). `sum` is what they add up to.
+std::vector<double> rounded_parts(const std::vector<double>& values, double sum);
+
+}  // namespace tilec
