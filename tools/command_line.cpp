@@ -9,6 +9,7 @@
 #include <map>
 
 #include "compiler/passes/passes.h"
+#include "compiler/target.h"
 #include "dsl/text.h"
 #include "tools/budgets.h"
 #include "tools/commands.h"
@@ -57,21 +58,30 @@ Value named(const std::map<std::string, Value>& table, const std::string& name,
   std::vector<std::string_view> names;
   for (const auto& [key, value] : table) names.push_back(key);
   std::optional<std::string> near = dsl::nearest_word(name, names);
-  throw fault(fmt::format("there is no {} '{}'; {}: {}", what, name,
-                          near ? "did you mean '" + *near + "'? There are" : "there are",
+  throw fault(fmt::format("there is no {} {}; {}: {}", what, dsl::quoted(name),
+                          near ? "did you mean `" + *near + "`? There are" : "there are",
                           fmt::join(names, ", ")));
 }
 
 // --- options that several commands share
 // -----------------------------------------------------------
 
+void add_target(CLI::App* app, std::string& target) {
+  std::map<std::string, std::string> names;
+  for (const Target& row : targets()) names.emplace(row.limits.target, row.limits.target);
+  std::string list;
+  for (const Target& row : targets()) list += row.limits.target + " ";
+  app->add_option_function<std::string>(
+      "--target",
+      [&target, names](const std::string& name) { target = named(names, name, "target"); },
+      list + "(default: the spec's, else the device's, else sm_90a)");
+}
+
 void add_spec(CLI::App* app, SpecChoice& choice) {
   app->add_option("SPEC", choice.spec, "a .tile file, a spec in quotes, or - for standard input")
       ->required();
   app->add_option("--kernel", choice.kernel, "which kernel of a file that holds several");
-  app->add_option("--target", choice.target,
-                  "sm_80 sm_86 sm_89 sm_90a sm_100a sm_120a (default: the spec's, else the "
-                  "device's, else sm_90a)");
+  add_target(app, choice.target);
 }
 
 void add_json(CLI::App* app, bool& json) {
@@ -82,6 +92,12 @@ void add_shape(CLI::App* app, std::optional<dsl::GemmShape>& shape, const std::s
   app->add_option_function<std::string>(
          "--shape", [&shape](const std::string& word) { shape = shape_of(word); }, why)
       ->type_name("MxNxK");
+}
+
+void add_seed(CLI::App* app, uint64_t& seed) {
+  // CLI11 by itself would take -1 for 2^64 - 1.
+  app->add_option("--seed", seed, "of the random operands (default: 1)")
+      ->check(CLI::NonNegativeNumber);
 }
 
 void add_assembler(CLI::App* app, Assembler& assembler) {
@@ -186,7 +202,7 @@ void set_up(CLI::App* app, RunCommand& command) {
         std::pair{"--offset-c", &problem.offset_c}}) {
     app->add_option(name, *value, "elements from a 256-byte boundary to the first (default: 0)");
   }
-  app->add_option("--seed", problem.seed, "of the random operands (default: 1)");
+  add_seed(app, problem.seed);
   app->add_flag_callback(
       "--no-bench", [&command] { command.bench = false; }, "on a GPU: check only, do not time");
   add_assembler(app, command.assembler);
@@ -267,8 +283,8 @@ void set_up(CLI::App* app, BenchCommand& command, BenchWords& words) {
       ->take_all()
       ->type_name("MxNxK");
   app->add_option("--kernel", words.shared.kernel, "which kernel of files that hold several");
-  app->add_option("--target", words.shared.target, "as for run");
-  app->add_option("--seed", command.seed, "of the random operands (default: 1)");
+  add_target(app, words.shared.target);
+  add_seed(app, command.seed);
   add_json(app, command.json);
 }
 
@@ -365,8 +381,8 @@ std::optional<std::string> unknown_command(int count, const char* const* words) 
   for (const Row& row : rows()) names.emplace_back(row.name);
   if (std::ranges::find(names, words[1]) != names.end()) return std::nullopt;
   std::optional<std::string> near = dsl::nearest_word(words[1], names);
-  return fmt::format("there is no command '{}'; {}{}", dsl::quoted(words[1]),
-                     near ? "did you mean '" + *near + "'? There are " : "there are ",
+  return fmt::format("there is no command {}; {}{}", dsl::quoted(words[1]),
+                     near ? "did you mean `" + *near + "`? There are " : "there are ",
                      fmt::join(names, ", "));
 }
 

@@ -29,8 +29,8 @@ dsl::Error no_such_kernel(const std::string& name, const std::string& file,
   for (const dsl::SpecAst& ast : asts) names.push_back(ast.name);
   std::optional<std::string> near = dsl::nearest_word(name, names);
   return dsl::Error::user("no-such-kernel",
-                          fmt::format("{} has no kernel '{}'", file, dsl::quoted(name)),
-                          fmt::format("{}it has {}", near ? "did you mean '" + *near + "'? " : "",
+                          fmt::format("{} has no kernel {}", file, dsl::quoted(name)),
+                          fmt::format("{}it has {}", near ? "did you mean `" + *near + "`? " : "",
                                       dsl::join(names, " and ")));
 }
 

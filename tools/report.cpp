@@ -15,11 +15,10 @@
 namespace tilec {
 namespace {
 
-/// As wide as the terminal, with colour there; plain in a pipe or where NO_COLOR is set.
+/// As wide as the terminal, or of the usual width in a pipe.
 TextStyle style_of_output() {
   TextStyle style;
   if (isatty(STDOUT_FILENO) == 0) return style;
-  style.colour = getenv("NO_COLOR") == nullptr;
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60) style.width = size.ws_col;
   return style;

@@ -75,29 +75,30 @@ struct Wrong {
 TEST(CommandLine, WrongWordsAreRefused) {
   const Wrong table[] = {
       {{}, "tilec"},
-      {{"explian", kMainSpec}, "did you mean 'explain'"},
-      {{"tune", kMainSpec}, "there is no command 'tune'"},
+      {{"explian", kMainSpec}, "did you mean `explain`"},
+      {{"tune", kMainSpec}, "there is no command `tune`"},
       {{"explain"}, "SPEC"},
       {{"explain", kMainSpec, "--colour"}, "--colour"},
       {{"explain", kMainSpec, "another"}, "another"},
-      {{"compile", kMainSpec, "--emit", "ptxx"}, "did you mean 'ptx'"},
-      {{"compile", kMainSpec, "--emit", "ptx,"}, "there is no stage"},
+      {{"compile", kMainSpec, "--emit", "ptxx"}, "did you mean `ptx`"},
+      {{"compile", kMainSpec, "--target", "sm_70"}, "did you mean `sm_80`"},
+      {{"compile", kMainSpec, "--emit", "cubin", "--assembler", "none"}, "assembler"},
       {{"compile", kMainSpec, "--emit"}, "--emit"},
-      {{"compile", kMainSpec, "--assembler", "gas"}, "there is no assembler 'gas'"},
+      {{"compile", kMainSpec, "--assembler", "gas"}, "there is no assembler `gas`"},
       {{"compile", kMainSpec, "--emit", "tile,ptx"}, "-o"},
       {{"run", kMainSpec}, "--shape"},
       {{"run", kMainSpec, "--shape", "4096x-1x8"}, "4096x-1x8"},
       {{"run", kMainSpec, "--shape", "4096x4096"}, "4096x4096"},
       {{"run", kMainSpec, "--shape", "axbxc"}, "axbxc"},
       {{"run", kMainSpec, "--shape", "1x1x99999999999999999999"}, "99999999999999999999"},
-      {{"run", kMainSpec, "--shape", "8x8x8", "--device", "tpu"}, "there is no device 'tpu'"},
+      {{"run", kMainSpec, "--shape", "8x8x8", "--device", "tpu"}, "there is no device `tpu`"},
       {{"run", kMainSpec, "--shape", "8x8x8", "--alpha", "one"}, "one"},
       {{"run", kMainSpec, "--shape", "8x8x8", "--lda", "1.5"}, "1.5"},
       {{"run", kMainSpec, "--shape", "8x8x8", "--seed", "-1"}, "seed"},
       {{"bench", "8x8x8", "--shape", "8x8x8"}, "SPEC"},
       {{"opt"}, "FILE"},
       {{"check", kMainSpec}, "--require"},
-      {{"check", kMainSpec, "--require", "fma_shar>=0.85"}, "did you mean 'fma_share'"},
+      {{"check", kMainSpec, "--require", "fma_shar>=0.85"}, "did you mean `fma_share`"},
       {{"check", kMainSpec, "--require", "spills=0"}, "^"},
   };
   for (const Wrong& wrong : table) {
@@ -105,7 +106,7 @@ TEST(CommandLine, WrongWordsAreRefused) {
     std::string shown;
     for (const std::string& word : wrong.words) shown += " " + word;
     EXPECT_EQ(outcome.code, 2) << shown << "\n" << outcome.err;
-    EXPECT_EQ(outcome.out, "") << shown;
+    EXPECT_TRUE(outcome.out.empty()) << shown;
     EXPECT_NE(outcome.err.find(wrong.says), std::string::npos) << shown << "\n" << outcome.err;
   }
 }

@@ -81,6 +81,11 @@ Outcome tilec(const std::vector<std::string>& words, const Surroundings& surroun
   return outcome;
 }
 
+Surroundings nothing_installed() {
+  return {.environment = {"PATH=/nonexistent", "TILEC_NO_CUDA=1", "TILEC_NVDISASM=/nonexistent"},
+          .bare = true};
+}
+
 Folder::Folder() {
   std::string name = (fs::temp_directory_path() / "tilec_test_XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) abort();
