@@ -30,11 +30,11 @@ Result<SequenceId> Graphs::record(int64_t launches, const std::function<Result<v
   // The capture is ended in any case, or the stream stays unusable.
   CUgraph graph = nullptr;
   const CUresult ended = api.stream_end_capture(context_->stream(), &graph);
-  if (!enqueued) {
+  if (!enqueued || ended != CUDA_SUCCESS) {
     if (graph != nullptr) api.graph_destroy(graph);
-    return tl::unexpected(enqueued.error());
+    return tl::unexpected(enqueued ? context_->check(ended, "cuStreamEndCapture").error()
+                                   : enqueued.error());
   }
-  TILEC_TRY(context_->check(ended, "cuStreamEndCapture"));
   Recorded recorded{.launches = launches};
   const CUresult status = api.graph_instantiate(&recorded.graph, graph, 0);
   api.graph_destroy(graph);

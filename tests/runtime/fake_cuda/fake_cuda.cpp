@@ -1,0 +1,414 @@
+#include "tests/runtime/fake_cuda/fake_cuda.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+// The types of the binary interface, not of CUDA's header: what is tested is that the two agree.
+using Pointer = unsigned long long;
+
+namespace {
+
+struct Failure {
+  int status = 0;
+  int skip = 0;
+};
+
+struct Module {
+  std::string image;
+};
+
+struct Function {
+  std::string name;
+};
+
+struct Graph {
+  std::vector<std::function<void()>> launches;
+};
+
+struct Event {
+  double us = 0;
+};
+
+struct State {
+  std::map<std::string, Failure> failures;
+  std::map<std::string, int> calls;
+  std::map<std::string, Function> functions;
+  int live = 0;
+  bool capturing = false;
+  Graph captured;
+  double now_us = 0;  // the fake's own clock: a launch takes 10 us, a cuBLAS call 20
+  int64_t shared_bytes = 0;
+  int64_t shared_limit_asked = 0;
+};
+
+State& state() {
+  static State it;
+  return it;
+}
+
+// Counts the call; what it should return.
+int entered(const char* function) {
+  ++state().calls[function];
+  const auto found = state().failures.find(function);
+  if (found == state().failures.end()) return 0;
+  if (found->second.skip > 0) {
+    --found->second.skip;
+    return 0;
+  }
+  return found->second.status;
+}
+
+// Runs now, or later if a stream captures.
+void enqueue(double us, std::function<void()> work) {
+  auto timed = [us, work = std::move(work)] {
+    work();
+    state().now_us += us;
+  };
+  if (state().capturing)
+    state().captured.launches.push_back(timed);
+  else
+    timed();
+}
+
+float* floats(Pointer address) {
+  return reinterpret_cast<float*>(address);
+}
+
+struct Gemm {
+  Pointer a = 0, b = 0, c = 0;
+  int m = 0, n = 0, k = 0;
+  int64_t lda = 0, ldb = 0, ldc = 0;
+  float alpha = 0, beta = 0;
+};
+
+[[maybe_unused]] void multiply(const Gemm& x) {
+  for (int64_t row = 0; row < x.m; ++row)
+    for (int64_t column = 0; column < x.n; ++column) {
+      float acc = 0;
+      for (int64_t k = 0; k < x.k; ++k)
+        acc = std::fma(floats(x.a)[row * x.lda + k], floats(x.b)[k * x.ldb + column], acc);
+      float& out = floats(x.c)[row * x.ldc + column];
+      out = x.beta == 0 ? x.alpha * acc : std::fma(x.beta, out, x.alpha * acc);
+    }
+}
+
+int text(char* to, unsigned size, const char* from) {
+  std::strncpy(to, from, size);
+  return 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+void fake_reset() {
+  state().failures.clear();
+  state().calls.clear();
+}
+void fake_fail(const char* function, int status, int skip) {
+  state().failures[function] = {status, skip};
+}
+int fake_calls(const char* function) {
+  return state().calls[function];
+}
+int fake_live() {
+  return state().live;
+}
+int64_t fake_shared_bytes() {
+  return state().shared_bytes;
+}
+int64_t fake_shared_limit_asked() {
+  return state().shared_limit_asked;
+}
+
+// The driver.
+
+int cuInit(unsigned) {
+  return entered("cuInit");
+}
+int cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return entered("cuDriverGetVersion");
+}
+int cuGetErrorName(int status, const char** name) {
+  *name = status == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : status == 2 ? "CUDA_ERROR_OUT_OF_MEMORY"
+                        : nullptr;
+  return *name ? 0 : 1;
+}
+int cuGetErrorString(int status, const char** words) {
+  *words = status == 700 ? "an illegal memory access was encountered"
+           : status == 2 ? "out of memory"
+                         : nullptr;
+  return *words ? 0 : 1;
+}
+int cuDeviceGetCount(int* count) {
+  *count = 1;
+  return entered("cuDeviceGetCount");
+}
+int cuDeviceGet(int* device, int index) {
+  *device = index;
+  return entered("cuDeviceGet");
+}
+int cuDeviceGetName(char* name, int size, int) {
+  return text(name, unsigned(size), "Fake H200");
+}
+int cuDeviceTotalMem_v2(size_t* bytes, int) {
+  *bytes = size_t{1} << 30;
+  return 0;
+}
+int cuDeviceGetPCIBusId(char* id, int size, int) {
+  return text(id, unsigned(size), "0000:01:00.0");
+}
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+  // Numbers of CUdevice_attribute.
+  static const std::map<int, int> values = {{75, 9},       {76, 0},        {16, 132},
+                                            {13, 1980000}, {38, 64 << 10}, {97, 227 << 10}};
+  const auto found = values.find(attribute);
+  if (found == values.end()) return 1;
+  *value = found->second;
+  return entered("cuDeviceGetAttribute");
+}
+int cuDevicePrimaryCtxRetain(void** context, int) {
+  *context = &state();
+  const int status = entered("cuDevicePrimaryCtxRetain");
+  if (status == 0) ++state().live;
+  return status;
+}
+int cuDevicePrimaryCtxRelease_v2(int) {
+  --state().live;
+  return 0;
+}
+int cuCtxSetCurrent(void*) {
+  return entered("cuCtxSetCurrent");
+}
+
+int cuMemAlloc_v2(Pointer* address, size_t bytes) {
+  const int status = entered("cuMemAlloc_v2");
+  if (status != 0) return status;
+  *address = reinterpret_cast<Pointer>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  ++state().live;
+  return 0;
+}
+int cuMemFree_v2(Pointer address) {
+  std::free(reinterpret_cast<void*>(address));
+  --state().live;
+  return entered("cuMemFree_v2");
+}
+int cuMemcpyHtoDAsync_v2(Pointer to, const void* from, size_t bytes, void*) {
+  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return entered("cuMemcpyHtoDAsync_v2");
+}
+int cuMemcpyDtoHAsync_v2(void* to, Pointer from, size_t bytes, void*) {
+  std::memcpy(to, reinterpret_cast<void*>(from), bytes);
+  return entered("cuMemcpyDtoHAsync_v2");
+}
+int cuMemsetD32Async(Pointer to, unsigned word, size_t words, void*) {
+  for (size_t i = 0; i < words; ++i) reinterpret_cast<unsigned*>(to)[i] = word;
+  return entered("cuMemsetD32Async");
+}
+
+// A module's image is text: PTX, or a "cubin" of the tests.
+int cuModuleLoadDataEx(void** module, const void* image, unsigned count, int* options,
+                       void** values) {
+  const int status = entered("cuModuleLoadDataEx");
+  for (unsigned i = 0; status != 0 && i < count; ++i)
+    if (options[i] == 5)  // CU_JIT_ERROR_LOG_BUFFER
+      std::strcpy(static_cast<char*>(values[i]), "ptxas fatal: line 7: planted");
+  if (status != 0) return status;
+  *module = new Module{static_cast<const char*>(image)};
+  ++state().live;
+  return 0;
+}
+int cuModuleUnload(void* module) {
+  delete static_cast<Module*>(module);
+  --state().live;
+  return 0;
+}
+int cuModuleGetFunction(void** function, void* module, const char* name) {
+  if (static_cast<Module*>(module)->image.find(name) == std::string::npos) return 500;
+  *function = &(state().functions[name] = {name});
+  return entered("cuModuleGetFunction");
+}
+int cuFuncSetAttribute(void*, int attribute, int value) {
+  if (attribute == 8) state().shared_limit_asked = value;  // MAX_DYNAMIC_SHARED_SIZE_BYTES
+  return entered("cuFuncSetAttribute");
+}
+int cuFuncGetAttribute(int* value, int attribute, void*) {
+  *value = attribute == 4 ? 255 : 0;  // NUM_REGS
+  return 0;
+}
+#ifndef FAKE_WITHOUT_LAUNCH
+int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                   unsigned block_x, unsigned, unsigned, unsigned shared_bytes, void*,
+                   void** parameters, void**) {
+  const int status = entered("cuLaunchKernel");
+  if (status != 0) return status;
+  state().shared_bytes = shared_bytes;
+  const auto as = [&]<class Type>(int i, Type) { return *static_cast<Type*>(parameters[i]); };
+  const Gemm gemm{as(0, Pointer{}), as(1, Pointer{}), as(2, Pointer{}), as(3, int{}),
+                  as(4, int{}),     as(5, int{}),     as(6, int64_t{}), as(7, int64_t{}),
+                  as(8, int64_t{}), as(9, float{}),   as(10, float{})};
+  const unsigned blocks = unsigned((gemm.m + 15) / 16) * unsigned((gemm.n + 15) / 16);
+  const bool right_grid = grid_x == blocks && grid_y == 1 && grid_z == 1 && block_x == 256;
+  const bool naive = static_cast<Function*>(function)->name == "naive";
+  if (!right_grid || !naive) return 1;
+  enqueue(10, [gemm] { multiply(gemm); });
+  return 0;
+}
+#endif
+
+int cuStreamCreate(void** stream, unsigned) {
+  *stream = &state();
+  ++state().live;
+  return entered("cuStreamCreate");
+}
+int cuStreamSynchronize(void*) {
+  return entered("cuStreamSynchronize");
+}
+int cuStreamDestroy_v2(void*) {
+  --state().live;
+  return 0;
+}
+int cuStreamBeginCapture_v2(void*, int) {
+  if (state().capturing) return 901;
+  state().capturing = true;
+  state().captured = {};
+  return entered("cuStreamBeginCapture_v2");
+}
+int cuStreamEndCapture(void*, void** graph) {
+  if (!state().capturing) return 904;
+  state().capturing = false;
+  *graph = new Graph(std::move(state().captured));
+  ++state().live;
+  return entered("cuStreamEndCapture");
+}
+int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long) {
+  const int status = entered("cuGraphInstantiateWithFlags");
+  if (status != 0) return status;
+  *executable = new Graph(*static_cast<Graph*>(graph));
+  ++state().live;
+  return 0;
+}
+int cuGraphLaunch(void* executable, void*) {
+  for (const auto& launch : static_cast<Graph*>(executable)->launches) launch();
+  return entered("cuGraphLaunch");
+}
+int cuGraphDestroy(void* graph) {
+  delete static_cast<Graph*>(graph);
+  --state().live;
+  return 0;
+}
+int cuGraphExecDestroy(void* executable) {
+  return cuGraphDestroy(executable);
+}
+
+int cuEventCreate(void** event, unsigned) {
+  *event = new Event;
+  ++state().live;
+  return entered("cuEventCreate");
+}
+int cuEventRecord(void* event, void*) {
+  static_cast<Event*>(event)->us = state().now_us;
+  return entered("cuEventRecord");
+}
+int cuEventSynchronize(void*) {
+  return entered("cuEventSynchronize");
+}
+int cuEventElapsedTime(float* ms, void* start, void* stop) {
+  *ms = float((static_cast<Event*>(stop)->us - static_cast<Event*>(start)->us) / 1e3);
+  return entered("cuEventElapsedTime");
+}
+int cuEventDestroy_v2(void* event) {
+  delete static_cast<Event*>(event);
+  --state().live;
+  return 0;
+}
+
+// cuBLAS.
+
+int cublasCreate_v2(void** handle) {
+  const int status = entered("cublasCreate_v2");
+  if (status != 0) return status;
+  *handle = &state();
+  ++state().live;
+  return 0;
+}
+int cublasDestroy_v2(void*) {
+  --state().live;
+  return 0;
+}
+int cublasGetVersion_v2(void*, int* version) {
+  *version = 130100;
+  return 0;
+}
+int cublasSetStream_v2(void*, void*) {
+  return entered("cublasSetStream_v2");
+}
+int cublasSetWorkspace_v2(void*, void*, size_t) {
+  return entered("cublasSetWorkspace_v2");
+}
+int cublasSetMathMode(void*, int mode) {
+  return mode == 2 ? entered("cublasSetMathMode") : 7;
+}
+const char* cublasGetStatusName(int status) {
+  return status == 13 ? "CUBLAS_STATUS_EXECUTION_FAILED" : "another status";
+}
+const char* cublasGetStatusString(int) {
+  return "planted";
+}
+
+// Column-major, by the book: element (i, j) of op(X) is X[i + j * ld], or X[j + i * ld].
+int cublasSgemm_v2(void*, int op_a, int op_b, int m, int n, int k, const float* alpha,
+                   const float* a, int lda, const float* b, int ldb, const float* beta, float* c,
+                   int ldc) {
+  const int status = entered("cublasSgemm_v2");
+  if (status != 0) return status;
+  if (lda < (op_a ? k : m) || ldb < (op_b ? n : k) || ldc < m) return 7;
+  enqueue(20, [=, alpha = *alpha, beta = *beta] {
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t i = 0; i < m; ++i) {
+        float acc = 0;
+        for (int64_t p = 0; p < k; ++p)
+          acc = std::fma(op_a ? a[p + i * lda] : a[i + p * lda],
+                         op_b ? b[j + p * ldb] : b[p + j * ldb], acc);
+        float& out = c[i + j * ldc];
+        out = beta == 0 ? alpha * acc : std::fma(beta, out, alpha * acc);
+      }
+  });
+  return 0;
+}
+
+// NVML.
+
+int nvmlInit_v2() {
+  return entered("nvmlInit_v2");
+}
+int nvmlDeviceGetHandleByPciBusId_v2(const char* id, void** device) {
+  *device = &state();
+  return std::string(id) == "0000:01:00.0" ? entered("nvmlDeviceGetHandleByPciBusId_v2") : 2;
+}
+int nvmlDeviceGetClockInfo(void*, int type, unsigned* mhz) {
+  *mhz = type == 1 ? 1500 : 0;
+  return entered("nvmlDeviceGetClockInfo");
+}
+int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) {
+  *milliwatts = 400000;
+  return entered("nvmlDeviceGetPowerUsage");
+}
+int nvmlSystemGetDriverVersion(char* version, unsigned size) {
+  return text(version, size, "580.159.04");
+}
+int nvmlSystemGetNVMLVersion(char* version, unsigned size) {
+  return text(version, size, "13.580");
+}
+const char* nvmlErrorString(int) {
+  return "planted";
+}
+
+}  // extern "C"
