@@ -57,13 +57,12 @@ std::string check_text(const CheckResult& check) {
                            check.max_error));
   out += line("", bound_formula());
   if (check.failed > 0)
-    out += line("", fmt::format("{} of the checked elements are wrong:", check.failed));
+    out += line("", fmt::format("wrong elements among the checked: {}", check.failed));
   for (const Failure& failure : check.failures) out += line("", "  " + failure_text(failure));
   if (check.nan_elements > 0)
-    out += line("", fmt::format("{} elements are NaN", check.nan_elements));
+    out += line("", fmt::format("NaN elements of C: {}", check.nan_elements));
   if (check.touched.count > 0)
-    out +=
-        line("", fmt::format("{} words outside C's elements were written:", check.touched.count));
+    out += line("", fmt::format("words written outside C's elements: {}", check.touched.count));
   for (const Touched& touched : check.touched.first)
     out += line("", fmt::format("  {}: {}: {:08x} became {:08x}", operand_letter(touched.operand),
                                 touched.where, touched.before, touched.after));

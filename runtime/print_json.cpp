@@ -130,7 +130,8 @@ Json provenance_json(const RunResult& result) {
 
 // Two blanks of indent; a line end after the last brace.
 std::string text(const Json& json) {
-  return json.dump(2) + "\n";
+  // Text that is no UTF-8 (a driver may say anything) is replaced: dump would throw at it.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
