@@ -11,7 +11,7 @@
 namespace tilec {
 
 dsl::Result<void> run(const BenchCommand& command) {
-  dsl::Result<std::unique_ptr<Device>> device = open_device("gpu");
+  dsl::Result<std::unique_ptr<Device>> device = take_device("gpu");
   if (!device) return tl::unexpected(std::move(device.error()));
   std::vector<dsl::Spec> specs;
   for (const SpecChoice& choice : command.choices) {

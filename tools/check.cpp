@@ -44,7 +44,7 @@ dsl::GemmShape shape_to_count(const dsl::Spec& spec) {
 }
 
 dsl::Result<ExtraFigures> count(const dsl::Spec& spec, std::optional<dsl::GemmShape> shape) {
-  dsl::Result<std::unique_ptr<Device>> device = open_device("cpu");
+  dsl::Result<std::unique_ptr<Device>> device = take_device("cpu");
   if (!device) return tl::unexpected(std::move(device.error()));
   GemmProblem problem{.shape = shape.value_or(shape_to_count(spec))};
   dsl::Result<RunResult> result = run_kernel(**device, spec, problem, {}, Assembler::none);

@@ -14,7 +14,7 @@ namespace tilec {
 /// Opens the device called `wanted`: "gpu", "cpu", or the GPU if there is one where it is empty;
 /// then says on standard error which was taken and why.
 /// Errors: machine, where a GPU is wanted and there is none that works.
-dsl::Result<std::unique_ptr<Device>> open_device(const std::string& wanted);
+dsl::Result<std::unique_ptr<Device>> take_device(const std::string& wanted);
 
 /// The target of the GPU at hand; empty where there is none.
 std::string gpu_target();

@@ -12,7 +12,7 @@
 namespace tilec {
 
 dsl::Result<void> run(const RunCommand& command) {
-  dsl::Result<std::unique_ptr<Device>> device = open_device(command.device);
+  dsl::Result<std::unique_ptr<Device>> device = take_device(command.device);
   if (!device) return tl::unexpected(std::move(device.error()));
   dsl::Result<std::vector<dsl::Spec>> specs = read_specs(command.choice, (*device)->info().target);
   if (!specs) return tl::unexpected(std::move(specs.error()));

@@ -1,0 +1,52 @@
+#include "tools/devices.h"
+
+#include <fmt/format.h>
+
+#include "runtime/devices.h"
+#include "runtime/problem.h"
+#include "tools/read_specs.h"
+
+namespace tilec {
+
+dsl::Result<std::unique_ptr<Device>> take_device(const std::string& wanted) {
+  std::optional<DeviceKind> kind;
+  if (!wanted.empty()) kind = wanted == "gpu" ? DeviceKind::gpu : DeviceKind::cpu;
+  dsl::Result<OpenedDevice> opened = open_device(kind, {}, {});
+  if (!opened) {
+    opened.error().diagnostics.back().help =
+        "without a GPU: tilec run --device cpu runs and checks, tilec report says where the "
+        "instructions go";
+    return tl::unexpected(std::move(opened.error()));
+  }
+  if (!opened->why.empty()) fmt::print(stderr, "{}\n", opened->why);
+  return std::move(opened->device);
+}
+
+std::string gpu_target() {
+  dsl::Result<std::unique_ptr<Device>> gpu = cuda::open_gpu({});
+  return gpu ? (*gpu)->info().target : "";
+}
+
+dsl::Result<RunResult> run_kernel(Device& device, const dsl::Spec& spec, GemmProblem problem,
+                                  const RunOptions& options, Assembler assembler) {
+  problem.layout = spec.layout;
+  dsl::Result<GemmProblem> completed = complete(problem);
+  if (!completed) return tl::unexpected(std::move(completed.error()));
+  const dsl::Spec fitting = narrowed(spec, *completed);
+  CompileOptions compile_options;
+  // The CPU executes PTX, and a GPU's driver can assemble it.
+  compile_options.assembler = device.info().kind == DeviceKind::cpu ? Assembler::none : assembler;
+  dsl::Result<Artifact> artifact = compile(fitting, target_of(fitting), compile_options);
+  if (!artifact) return tl::unexpected(std::move(artifact.error()));
+  return run_gemm(device, *artifact, *completed, options);
+}
+
+dsl::Error wrong_result(const RunResult& result) {
+  dsl::Error error = dsl::Error::user(
+      "wrong-result", fmt::format("{} at {} is not what it should be", result.provenance.kernel,
+                                  to_string(result.problem.shape)));
+  error.road = dsl::Road::check;
+  return error;
+}
+
+}  // namespace tilec
