@@ -38,8 +38,8 @@ struct Dump {
 struct Artifact {
   dsl::Spec spec;
   dsl::Derived derived;
-  std::string tile;   // tile IR after the last pass; PTX's debug locations point into it
-  std::string llvm;   // after optimisation
+  std::string tile;  // tile IR after the last pass; PTX's debug locations point into it
+  std::string llvm;  // after optimisation
   std::string ptx;
   std::vector<uint8_t> cubin;  // empty where no assembler was found
   AssemblerReport assembler;

@@ -10,10 +10,10 @@
 namespace tilec {
 
 struct Target {
-  dsl::Limits limits;     // limits.target is the name
-  int lanes_per_sm = 128; // f32 FMA lanes; FLOP per clock and SM = 2 * lanes
-  int schedulers = 4;     // warp schedulers per SM
-  int ptx_version = 80;   // lowest PTX version that knows the target, times ten
+  dsl::Limits limits;      // limits.target is the name
+  int lanes_per_sm = 128;  // f32 FMA lanes; FLOP per clock and SM = 2 * lanes
+  int schedulers = 4;      // warp schedulers per SM
+  int ptx_version = 80;    // lowest PTX version that knows the target, times ten
 };
 
 /// sm_80, sm_86, sm_89, sm_90a, sm_100a, sm_120a.

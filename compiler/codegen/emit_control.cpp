@@ -178,7 +178,8 @@ void Emitter::loop(const ir::Op& op) {
   }
   const bool from_zero = op.lower == ir::Bound{ir::BoundKind::number, 0} && op.count == 1;
   for (const ir::Storage& s : kernel_.storage) {
-    if (!from_zero || s.space != ir::Space::shared || s.stages == 1) continue;
+    const bool power_of_two = (s.stages & (s.stages - 1)) == 0;
+    if (!from_zero || s.space != ir::Space::shared || power_of_two) continue;
     if (state.counters.count(s.stages) > 0) continue;
     llvm::PHINode* counter = builder_.CreatePHI(builder_.getInt32Ty(), 2, "slot");
     counter->addIncoming(i32(0), before);
@@ -201,12 +202,22 @@ void Emitter::loop(const ir::Op& op) {
   variable->addIncoming(next, last);
   for (auto& [id, phis] : carried)
     for (size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(values(id)[i], last);
-  builder_.CreateCondBr(again, body, after);
+  keep_rolled(builder_.CreateCondBr(again, body, after));
   loops_.erase(op.variable);
   ++line_;  // the closing brace
 
   builder_.SetInsertPoint(after);
   merge(entry, last, before);
+}
+
+// What is to be unrolled is unrolled in tile IR; the assembler shall leave loops as they are.
+void Emitter::keep_rolled(llvm::Instruction* back_edge) {
+  llvm::LLVMContext& context = module_->getContext();
+  llvm::MDNode* disable =
+      llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
+  llvm::MDNode* id = llvm::MDNode::getDistinct(context, {nullptr, disable});
+  id->replaceOperandWith(0, id);
+  back_edge->setMetadata(llvm::LLVMContext::MD_loop, id);
 }
 
 void Emitter::branch(const ir::Op& op) {

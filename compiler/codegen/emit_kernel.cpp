@@ -1,5 +1,6 @@
 // The kernel's frame: its parameters, and where block and thread stand.
 #include <llvm/BinaryFormat/Dwarf.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "compiler/codegen/emitter.h"
@@ -27,15 +28,25 @@ std::unique_ptr<llvm::Module> Emitter::emit() {
   describe_source();
   builder_.SetInsertPoint(llvm::BasicBlock::Create(module_->getContext(), "entry", function_));
   builder_.SetCurrentDebugLocation(llvm::DILocation::get(module_->getContext(), 1, 1, subprogram_));
+  line_ = ir::first_op_line(kernel_);
+  for (const ir::Op& op : kernel_.ops) {
+    builder_.SetCurrentDebugLocation(
+        llvm::DILocation::get(module_->getContext(), static_cast<unsigned>(line_), 1, subprogram_));
+    locate();
+    block({op});
+  }
+  builder_.CreateRetVoid();
+  return std::move(module_);
+}
+
+// Block, thread and operands are located anew before each op of the top level, so that what the
+// guarded loop and the epilogue need does not occupy registers in the steady loop.
+void Emitter::locate() {
   locate_block();
   locate_thread();
   for (size_t id = 0; id < kernel_.storage.size(); ++id)
     if (kernel_.storage[id].space == ir::Space::global) locate_operand(static_cast<ir::Id>(id));
   count_slices();
-  line_ = ir::first_op_line(kernel_);
-  block(kernel_.ops);
-  builder_.CreateRetVoid();
-  return std::move(module_);
 }
 
 // Parameters in the order that compiler/artifact.h states.
@@ -99,8 +110,13 @@ void Emitter::describe_source() {
   module_->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
 }
 
-llvm::Value* Emitter::special_register(unsigned intrinsic) {
-  return builder_.CreateIntrinsic(builder_.getInt32Ty(), intrinsic, {});
+// `%tid.x` or `%ctaid.x`. A volatile read, since LLVM would merge it with earlier ones and keep the
+// value, and all that follows from it, alive in between.
+llvm::Value* Emitter::special_register(const char* name) {
+  llvm::InlineAsm* read =
+      llvm::InlineAsm::get(llvm::FunctionType::get(builder_.getInt32Ty(), false),
+                           std::string("mov.u32 $0, ") + name + ";", "=r", true);
+  return builder_.CreateCall(read, {});
 }
 
 llvm::Value* Emitter::scaled(Value* value, int64_t factor) {
@@ -118,7 +134,7 @@ void Emitter::locate_block() {
   const auto tiles = [&](Value* extent, int tile) {
     return builder_.CreateUDiv(builder_.CreateAdd(extent, i32(tile - 1)), i32(tile));
   };
-  Value* x = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x);
+  Value* x = special_register("%ctaid.x");
   Value* tile_m = nullptr;
   Value* tile_n = nullptr;
   switch (kernel_.raster.order) {
@@ -154,7 +170,7 @@ void Emitter::locate_block() {
 // Where the thread's tile begins within the block's. Warps are numbered along n first.
 void Emitter::locate_thread() {
   const ir::ThreadMap& map = kernel_.map;
-  thread_ = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x);
+  thread_ = special_register("%tid.x");
   const int lanes = map.lanes.m * map.lanes.n;
   Value* warp = builder_.CreateUDiv(thread_, i32(lanes));
   Value* lane = builder_.CreateURem(thread_, i32(lanes));

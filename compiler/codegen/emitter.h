@@ -59,16 +59,18 @@ class Emitter {
   // emit_kernel.cpp: signature, parameters, coordinates of block and thread
   void declare();
   void describe_source();
+  void locate();
   void locate_block();
   void locate_thread();
   void locate_operand(ir::Id id);
   void count_slices();
-  Value* special_register(unsigned intrinsic);
+  Value* special_register(const char* name);
 
   // emit_control.cpp
   void block(const ir::Block& ops);
   void op(const ir::Op& op);
   void loop(const ir::Op& op);
+  void keep_rolled(llvm::Instruction* back_edge);
   void branch(const ir::Op& op);
   Value* condition(const ir::Condition& condition);
   Value* value(const ir::Index& index);
@@ -109,6 +111,8 @@ class Emitter {
 
   // emit_store.cpp
   void store(const ir::Op& op);
+  void store_row(const ir::Op& op, int i, Value* line);
+  void store_guarded_row(const ir::Op& op, int i, Value* line, Value* row, Value* column);
   Value* evaluate(const dsl::Expression& expression, Value* acc, Value* c);
 
   // small helpers

@@ -156,7 +156,7 @@ class Rehearsal {
       return complain("R6", op,
                       fmt::format("{} of {} products are in the accumulators", products_,
                                   case_.slices * kernel_.tile_k));
-    if (kernel_.synchronised && case_.beta_is_zero &&
+    if (kernel_.synchronised && case_.beta_is_zero && !op.guard &&
         dsl::reads_c(op.epilogue) == dsl::ReadsC::unless_beta_zero)
       return complain("R7", op, "C is read although beta is 0");
     ++stores_;

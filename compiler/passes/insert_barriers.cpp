@@ -77,7 +77,8 @@ class Inserter {
     ir::Block out;
     for (const ir::Op& op : ops) {
       if (op.kind == ir::OpKind::loop) {
-        out.push_back(loop(op, state));
+        ir::Op looped = loop(op, state, out);
+        out.push_back(std::move(looped));
       } else if (op.kind == ir::OpKind::branch) {
         out.push_back(branch(op, state));
       } else {
@@ -135,14 +136,7 @@ class Inserter {
 
   // Trip i + 1 follows trip i, so the body starts with what came before the loop and with its own
   // accesses pending. A few rounds reach the fixed point: barriers empty the sets.
-  ir::Op loop(const ir::Op& op, State& state) const {
-    const bool from_zero = op.lower.kind == ir::BoundKind::number && op.lower.number == 0;
-    const State entry = each_access(state, [&](Access a) {
-      if (a.variable.empty() && from_zero) a.variable = op.variable;  // there i = 0
-      return a;
-    });
-    State start = entry;
-    ir::Op out = op;
+  State repeat(const ir::Op& op, State start, ir::Op& out) const {
     State end;
     constexpr int kRounds = 4;
     for (int round = 0; round < kRounds; ++round) {
@@ -152,6 +146,29 @@ class Inserter {
                      if (a.variable == op.variable) a.offset -= op.count;
                      return a;
                    }));
+    }
+    return end;
+  }
+
+  // A barrier that only the first trip needs stands before the loop, not in it.
+  ir::Op loop(const ir::Op& op, State& state, ir::Block& before) const {
+    const bool from_zero = op.lower.kind == ir::BoundKind::number && op.lower.number == 0;
+    State entry = each_access(state, [&](Access a) {
+      if (a.variable.empty() && from_zero) a.variable = op.variable;  // there i = 0
+      return a;
+    });
+    ir::Op out = op;
+    State end = repeat(op, entry, out);
+    State settled = entry;
+    settled.reads.clear();
+    settled.writes.clear();
+    ir::Op without = op;
+    const State settled_end = repeat(op, settled, without);
+    if (without.body != out.body) {
+      before.push_back(make_barrier());
+      entry = settled;
+      end = settled_end;
+      out = without;
     }
     state = each_access(join(entry, end), [&](Access a) {
       if (a.variable == op.variable) a.variable = kAnywhere;

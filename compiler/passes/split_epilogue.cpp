@@ -1,7 +1,7 @@
 // Where beta is 0, C must not be read: it may hold NaN, or nothing at all.
 //   in:  one `store` of the whole expression
-//   out: a store whose expression reads C only through products with beta stands behind a branch,
-//        beside one without those products
+//   out: an unguarded store whose expression reads C only through products with beta stands behind a
+//        branch, beside one without those products; a guarded one tests beta with each element
 #include "compiler/passes/make_ops.h"
 #include "compiler/passes/passes_list.h"
 
@@ -14,7 +14,7 @@ ir::Block split(const ir::Block& block) {
   for (ir::Op op : block) {
     op.body = split(op.body);
     op.otherwise = split(op.otherwise);
-    if (op.kind == ir::OpKind::store &&
+    if (op.kind == ir::OpKind::store && !op.guard &&
         dsl::reads_c(op.epilogue) == dsl::ReadsC::unless_beta_zero) {
       ir::Op without_c = op;
       without_c.epilogue = dsl::with_beta_zero(op.epilogue);
