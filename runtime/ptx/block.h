@@ -1,0 +1,205 @@
+// A block of threads at work: its warps, its shared memory, its barriers. One host thread owns a
+// BlockRun and runs one block after another in it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "runtime/ptx/machine.h"
+#include "runtime/ptx/program.h"
+
+namespace tilec::ptx {
+
+/// What all blocks of a launch share; nothing in it changes while they run but global memory.
+struct Launch {
+  const Program* program = nullptr;
+  const Code* code = nullptr;
+  LaunchConfig config;
+  Memory* memory = nullptr;
+  std::vector<Op> ops;  // Code::ops with handlers
+  std::vector<std::byte> parameters;
+  std::vector<uint64_t> variables;     // addresses of Program::variables
+  uint64_t shared_end = kSharedBegin;  // static + dynamic
+  uint32_t threads_per_block = 1;
+  uint32_t warps_per_block = 1;
+};
+
+/// Lanes that are at the same place. `resume` is the block they go to next.
+struct Split {
+  uint32_t block = 0;
+  uint32_t mask = 0;
+  uint64_t last_run = 0;  // step of the warp at which it last ran
+};
+
+/// Lanes that wait at a barrier.
+struct Waiting {
+  uint32_t block = 0;  // where they go on
+  uint32_t mask = 0;
+  uint32_t barrier = 0;  // 0…15; kWarpBarrier: bar.warp.sync
+  uint32_t members = 0;  // of a warp barrier: the lanes that have to come
+  uint32_t op = 0;       // the barrier instruction
+};
+inline constexpr uint32_t kWarpBarrier = 16;
+inline constexpr uint32_t kMaxBlockThreads = 1024;
+
+/// A cp.async on its way: it arrives when its group is waited for, not before.
+struct PendingCopy {
+  uint32_t op = 0;
+  uint32_t mask = 0;
+  uint32_t group = kNone;  // number among its lanes' groups; kNone: not committed yet
+  uint8_t bytes = 0;
+  std::array<uint32_t, kLanes> to{};            // offsets into shared memory
+  std::array<const std::byte*, kLanes> from{};  // null: zeros
+  std::array<uint8_t, kLanes> valid{};          // bytes to read; the rest are zeros
+};
+
+class BlockRun;
+
+struct Warp {
+  Lanes lanes;
+  BlockRun* run = nullptr;
+  uint32_t index = 0;
+  uint32_t members = 0;  // lanes that are threads of the block
+  uint32_t alive = 0;    // of these, the ones that have not left
+  uint64_t steps = 0;
+  uint32_t turn = 0;  // steps that a split kept waiting too long may still take
+  std::vector<Split> ready;
+  std::vector<Waiting> waiting;
+  std::vector<PendingCopy> copies;
+  std::array<uint32_t, kLanes> groups{};  // committed so far, by lane
+  std::vector<uint32_t> written;          // lanes, by tracked register
+};
+
+struct BlockCount {
+  uint64_t warps = 0;
+  uint64_t threads = 0;
+  uint64_t divergent = 0;  // its branch parted the lanes
+};
+
+/// What one host thread has counted; sums over threads do not depend on who ran what.
+struct RawCounts {
+  std::vector<BlockCount> blocks;           // by CodeBlock
+  std::vector<uint64_t> off;                // lanes kept off by a guard, by op
+  std::vector<MemoryCounts> accesses;       // by Access
+  std::vector<MemoryCounts> async_sources;  // the global side of cp.async, by Access
+  uint64_t warps = 0;
+  uint64_t run_blocks = 0;
+
+  void add(const RawCounts& other);
+};
+
+/// Findings of one host thread, folded by kind, instruction and instruction clashed with.
+struct FoundSite {
+  uint32_t op = kNone;
+  uint64_t block = 0;   // number in the grid
+  uint32_t thread = 0;  // number in the block
+};
+struct Found {
+  FindingKind kind{};
+  FoundSite site;
+  FoundSite clash;
+  Space space{};
+  uint64_t address = 0;
+  int bytes = 0;
+  std::string detail;
+  uint64_t count = 0;
+};
+class FoundList {
+ public:
+  /// Lanes of `count` threads; of equal findings the one of the least block and thread is shown.
+  void add(Found found);
+  void add(const FoundList& other);
+  const std::vector<Found>& list() const { return list_; }
+
+ private:
+  std::vector<Found> list_;
+};
+
+/// Remembers the address pattern of an access and what it cost: warps repeat each other.
+struct Pattern {
+  uint32_t mask = 0;
+  uint64_t phase = 0;
+  std::array<uint64_t, kLanes> offsets{};
+  uint32_t units = 0;  // sectors or wavefronts
+  uint32_t ideal = 0;
+};
+
+class BlockRun {
+ public:
+  explicit BlockRun(const Launch& launch);
+
+  /// Runs block number `block` of the grid to its end.
+  void run(uint64_t block);
+
+  // What handlers need.
+  const Launch& launch() const { return launch_; }
+  const Code& code() const { return *launch_.code; }
+  std::byte* shared() { return shared_.data(); }  // of address kSharedBegin
+  uint64_t shared_bytes() const { return launch_.shared_end - kSharedBegin; }
+  std::byte* local(const Warp& warp, uint32_t lane);
+  uint64_t local_bytes() const { return code().local_end - kLocalBegin; }
+  void found(FindingKind kind, const Op& op, const Warp& warp, uint32_t mask, Space space,
+             uint64_t address, int bytes, std::string detail);
+
+  RawCounts counts;
+  FoundList findings;
+  std::vector<Pattern> patterns;                   // by Access, for the shared or only side
+  std::vector<Pattern> source_patterns;            // for the global side of cp.async
+  std::vector<const Allocation*> last_allocation;  // by Access
+
+ private:
+  struct Barrier {
+    uint32_t arrived = 0;   // threads
+    uint32_t expected = 0;  // 0: all that are alive
+    uint32_t op = kNone;
+  };
+
+  void start();
+  void fill_constants(Warp& warp);
+  void run_warp(Warp& warp);
+  size_t pick(Warp& warp);
+  void execute(Warp& warp, const Split& split, const CodeBlock& block);
+  void control(Warp& warp, size_t index, const CodeBlock& block);
+  void move_to(Warp& warp, size_t index, uint32_t block);
+  void leave(Warp& warp, size_t index, uint32_t mask);
+  void arrive(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask);
+  void arrive_warp(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask);
+  void release_warp_barriers(Warp& warp);
+  void try_release(uint32_t barrier);
+  void commit(Warp& warp, uint32_t mask);
+  void wait_groups(Warp& warp, const Control& control, uint32_t mask);
+  void complete(const PendingCopy& copy, uint32_t mask);
+  void report_stuck();
+
+  const Launch& launch_;
+  uint64_t block_ = 0;
+  uint64_t executed_ = 0;  // warp instructions of this block
+  bool stop_ = false;
+  uint32_t alive_threads_ = 0;
+  std::vector<Warp> warps_;
+  std::vector<std::byte> storage_;  // registers of all warps
+  std::vector<uint32_t> predicates_;
+  std::vector<std::byte> shared_;
+  std::vector<std::byte> local_;
+  std::array<Barrier, 16> barriers_{};
+};
+
+inline uint32_t popcount(uint32_t mask) {
+  return static_cast<uint32_t>(__builtin_popcount(mask));
+}
+
+/// Handlers of `op` for this launch: lane kernels, accesses, guards.
+void bind(const Code& code, const LaunchConfig& config, std::vector<Op>& ops);
+
+/// The lanes of `mask` whose guard holds.
+inline uint32_t guarded(const OpInfo& info, const Lanes& lanes, uint32_t mask) {
+  if (info.guard == kNone) return mask;
+  const uint32_t predicate = lanes.predicates[info.guard];
+  return mask & (info.guard_negated ? ~predicate : predicate);
+}
+
+}  // namespace tilec::ptx

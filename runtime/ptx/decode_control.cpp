@@ -1,0 +1,149 @@
+// Branches, barriers, the end of a thread; emitting; the table of opcodes.
+#include <fmt/format.h>
+
+#include "runtime/ptx/decode.h"
+
+namespace tilec::ptx {
+
+const std::unordered_map<std::string_view, Decoder::Method>& Decoder::methods() {
+  static const std::unordered_map<std::string_view, Method> kMethods = {
+      {"mov", &Decoder::move},          {"setp", &Decoder::set_predicate},
+      {"set", &Decoder::set_predicate}, {"cvta", &Decoder::convert_address},
+      {"ld", &Decoder::load},           {"ldu", &Decoder::load},
+      {"st", &Decoder::store},          {"cp", &Decoder::copy_async},
+      {"bra", &Decoder::branch},        {"ret", &Decoder::leave},
+      {"exit", &Decoder::leave},        {"trap", &Decoder::trap},
+      {"bar", &Decoder::bar},           {"barrier", &Decoder::bar},
+      {"membar", &Decoder::nothing},    {"fence", &Decoder::nothing},
+      {"prefetch", &Decoder::nothing},  {"prefetchu", &Decoder::nothing},
+      {"nanosleep", &Decoder::nothing}, {"pmevent", &Decoder::nothing},
+      {"discard", &Decoder::nothing},   {"applypriority", &Decoder::nothing},
+  };
+  return kMethods;
+}
+
+void Decoder::instruction(const Instruction& instruction) {
+  const auto method = methods().find(instruction.opcode);
+  if (method != methods().end())
+    (this->*method->second)(instruction);
+  else
+    lane(instruction);
+}
+
+bool Decoder::expect_operands(const Instruction& instruction, size_t least, size_t most) {
+  const size_t count = instruction.operands.size();
+  if (count >= least && count <= most) return true;
+  fault("ptx-operand-count", instruction.span,
+        least == most ? fmt::format("`{}` has {} operands, here {}", instruction.text, least, count)
+                      : fmt::format("`{}` has {} to {} operands, here {}", instruction.text, least,
+                                    most, count));
+  return false;
+}
+
+bool Decoder::expect_no_more(const Instruction& instruction, const Modifiers& modifiers) {
+  if (modifiers.left().empty()) return true;
+  fault("ptx-bad-modifier", instruction.span,
+        fmt::format("`.{}` is no modifier of {} that the machine knows", modifiers.left()[0],
+                    instruction.opcode));
+  return false;
+}
+
+uint32_t Decoder::emit(const Instruction& instruction, InstructionClass kind) {
+  const auto index = static_cast<uint32_t>(code_.ops.size());
+  code_.ops.push_back({.index = index});
+  code_.infos.push_back(
+      {.line = instruction.line, .tile = instruction.tile, .span = instruction.span, .kind = kind});
+  if (!instruction.guard.empty()) {
+    const Operand guard{.span = instruction.span, .name = instruction.guard};
+    const auto reg = declared(guard);
+    if (!reg || type_of(*reg) != Type::pred) {
+      fault(reg ? "ptx-bad-guard" : "ptx-undeclared-register", instruction.span,
+            fmt::format("guard `{}` is no declared predicate", instruction.guard));
+    } else {
+      code_.infos[index].guard_negated = instruction.guard_negated;
+      use(index, Field::guard, *reg, false);
+    }
+  }
+  return index;
+}
+
+void Decoder::use(uint32_t op, Field field, uint32_t reg, bool write, uint8_t element) {
+  code_.uses.push_back({.op = op, .field = field, .write = write, .element = element, .reg = reg});
+}
+
+uint32_t Decoder::emit_control(const Instruction& instruction, InstructionClass kind,
+                               Control control) {
+  const uint32_t index = emit(instruction, kind);
+  code_.infos[index].control = static_cast<uint32_t>(code_.controls.size());
+  code_.controls.push_back(control);
+  return index;
+}
+
+// bra[.uni] label
+void Decoder::branch(const Instruction& instruction) {
+  Modifiers modifiers(instruction);
+  modifiers.take("uni");
+  if (!expect_operands(instruction, 1, 1) || !expect_no_more(instruction, modifiers)) return;
+  const Operand& label = instruction.operands[0];
+  if (label.kind != Operand::Kind::name)
+    return fault("ptx-bad-operand", label.span, "a branch goes to a label");
+  emit_control(instruction, InstructionClass::branch, {.kind = ControlKind::branch});
+  pending_.push_back({.control = static_cast<uint32_t>(code_.controls.size() - 1),
+                      .label = label.name,
+                      .span = label.span,
+                      .scopes = open_});
+}
+
+void Decoder::leave(const Instruction& instruction) {
+  Modifiers modifiers(instruction);
+  modifiers.take("uni");
+  if (expect_operands(instruction, 0, 0) && expect_no_more(instruction, modifiers))
+    emit_control(instruction, InstructionClass::branch, {.kind = ControlKind::exit});
+}
+
+void Decoder::trap(const Instruction& instruction) {
+  emit_control(instruction, InstructionClass::other, {.kind = ControlKind::trap});
+}
+
+// bar[.cta].{sync,arrive} a[, b];   barrier[.cta].{sync,arrive}[.aligned] a[, b];   bar.warp.sync m
+void Decoder::bar(const Instruction& instruction) {
+  Modifiers modifiers(instruction);
+  modifiers.take("cta");
+  Control control{.kind = ControlKind::barrier};
+  control.aligned = instruction.opcode == "bar" || modifiers.take("aligned");
+  if (modifiers.take("warp")) {
+    if (!modifiers.take("sync") || !expect_no_more(instruction, modifiers) ||
+        !expect_operands(instruction, 1, 1))
+      return;
+    const auto mask = source(instruction.operands[0], Type::b32);
+    if (!mask) return;
+    const uint32_t index =
+        emit_control(instruction, InstructionClass::barrier, {.kind = ControlKind::warp_barrier});
+    use(index, Field::threads, *mask, false);
+    return;
+  }
+  control.arrive_only = modifiers.take("arrive");
+  if (!control.arrive_only && !modifiers.take("sync"))
+    return fault("ptx-unsupported", instruction.span,
+                 fmt::format("`{}` does not run here yet", instruction.text));
+  if (!expect_no_more(instruction, modifiers)) return;
+  if (!expect_operands(instruction, control.arrive_only ? 2 : 1, 2)) return;
+  const auto barrier = source(instruction.operands[0], Type::b32);
+  if (!barrier) return;
+  uint32_t threads = kNone;
+  if (instruction.operands.size() > 1) {
+    const auto count = source(instruction.operands[1], Type::b32);
+    if (!count) return;
+    threads = *count;
+  }
+  const uint32_t index = emit_control(instruction, InstructionClass::barrier, control);
+  use(index, Field::barrier, *barrier, false);
+  if (threads != kNone) use(index, Field::threads, threads, false);
+}
+
+// What orders or warms caches, or only takes time: this machine has one order and no caches.
+void Decoder::nothing(const Instruction& instruction) {
+  emit(instruction, InstructionClass::other);
+}
+
+}  // namespace tilec::ptx

@@ -1,0 +1,210 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "runtime/ptx/block.h"
+#include "runtime/ptx/decode.h"
+#include "runtime/ptx/machine.h"
+#include "runtime/ptx/summary.h"
+
+namespace tilec::ptx {
+namespace {
+
+using dsl::Error;
+
+constexpr std::array<uint32_t, 3> kMaxGrid = {0x7FFF'FFFF, 65535, 65535};
+constexpr std::array<uint32_t, 3> kMaxBlock = {1024, 1024, 64};
+
+tl::unexpected<Error> refused(const char* code, std::string message, std::string help = "") {
+  return tl::unexpected(Error::user(code, std::move(message), std::move(help)));
+}
+
+std::string extents(const std::array<uint32_t, 3>& of) {
+  return fmt::format("{}x{}x{}", of[0], of[1], of[2]);
+}
+
+dsl::Result<void> check_extents(const LaunchConfig& config) {
+  for (size_t axis = 0; axis < 3; ++axis) {
+    if (config.grid[axis] == 0 || config.grid[axis] > kMaxGrid[axis])
+      return refused("launch-grid", fmt::format("grid {}: each axis has 1 to {} blocks",
+                                                extents(config.grid), extents(kMaxGrid)));
+    if (config.block[axis] == 0 || config.block[axis] > kMaxBlock[axis])
+      return refused("launch-block", fmt::format("block {}: the axes have 1 to {} threads",
+                                                 extents(config.block), extents(kMaxBlock)));
+  }
+  const uint64_t threads = uint64_t{config.block[0]} * config.block[1] * config.block[2];
+  if (threads > kMaxBlockThreads)
+    return refused("launch-block", fmt::format("block {} has {} threads; at most {}",
+                                               extents(config.block), threads, kMaxBlockThreads));
+  return {};
+}
+
+dsl::Result<void> check_config(const Code& code, const LaunchConfig& config) {
+  if (auto good = check_extents(config); !good) return good;
+  if (config.threads < 0 || config.max_block_instructions == 0)
+    return refused("launch-config", "host threads and instructions have to be positive");
+  if (code.reqntid[0] != 0 && code.reqntid != config.block)
+    return refused("launch-bounds",
+                   fmt::format("`{}` wants blocks of {} (.reqntid), not {}", code.name,
+                               extents(code.reqntid), extents(config.block)));
+  const uint64_t threads = uint64_t{config.block[0]} * config.block[1] * config.block[2];
+  const uint64_t most = uint64_t{code.maxntid[0]} * code.maxntid[1] * code.maxntid[2];
+  if (most != 0 && threads > most)
+    return refused("launch-bounds", fmt::format("`{}` takes at most {} threads (.maxntid), not {}",
+                                                code.name, most, threads));
+  const auto fixed = static_cast<int64_t>(code.dynamic_shared - kSharedBegin);
+  if (config.dynamic_shared_bytes < 0 || config.dynamic_shared_bytes > config.shared_limit - fixed)
+    return refused(
+        "launch-shared",
+        fmt::format("{} bytes of static and {} of dynamic shared memory; the limit is {}", fixed,
+                    config.dynamic_shared_bytes, config.shared_limit));
+  return {};
+}
+
+bool is_floating_name(std::string_view type) {
+  return type.starts_with('f');
+}
+
+// One argument against its parameter: same size, and a float where a float is wanted.
+dsl::Result<void> place_argument(const Parameter& parameter, size_t index, const Argument& argument,
+                                 std::byte* to) {
+  return std::visit(
+      [&](auto value) -> dsl::Result<void> {
+        constexpr bool kFloat = std::is_floating_point_v<decltype(value)>;
+        const bool untyped = parameter.type.starts_with('b');
+        if (sizeof(value) != static_cast<size_t>(parameter.bytes) ||
+            (!untyped && kFloat != is_floating_name(parameter.type)))
+          return refused("launch-argument-type",
+                         fmt::format("argument {} is {} of {} bytes; `{}` is .{}", index + 1,
+                                     kFloat ? "a float" : "an integer", sizeof(value),
+                                     parameter.name, parameter.type));
+        std::memcpy(to, &value, sizeof(value));
+        return {};
+      },
+      argument);
+}
+
+dsl::Result<std::vector<std::byte>> place_arguments(const Code& code,
+                                                    std::span<const Argument> arguments) {
+  if (arguments.size() != code.parameters.size())
+    return refused("launch-argument-count",
+                   fmt::format("{} arguments for the {} parameters of `{}`", arguments.size(),
+                               code.parameters.size(), code.name));
+  std::vector<std::byte> bytes(static_cast<size_t>(code.parameter_bytes));
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (auto good = place_argument(code.parameters[i], i, arguments[i],
+                                   bytes.data() + code.parameter_offsets[i]);
+        !good)
+      return tl::unexpected(good.error());
+  return bytes;
+}
+
+// Module-scope variables live in the memory for as long as a launch.
+dsl::Result<std::vector<uint64_t>> place_variables(const Program& program, Memory& memory) {
+  std::vector<uint64_t> addresses;
+  for (const ModuleVariable& variable : program.variables) {
+    auto address = memory.allocate(variable.bytes, std::max<int64_t>(variable.align, 16));
+    if (!address) return tl::unexpected(address.error());
+    addresses.push_back(*address);
+  }
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    const ModuleVariable& variable = program.variables[i];
+    std::vector<uint8_t> image = variable.image;
+    for (const ModuleVariable::Relocation& relocation : variable.relocations) {
+      const uint64_t value = addresses[relocation.variable] + relocation.addend;
+      std::memcpy(image.data() + relocation.offset, &value,
+                  static_cast<size_t>(std::min(relocation.bytes, 8)));
+    }
+    if (auto written = memory.write(addresses[i], std::as_bytes(std::span(image))); !written)
+      return tl::unexpected(written.error());
+    memory.find(addresses[i])->read_only = variable.read_only;
+  }
+  return addresses;
+}
+
+// Blocks are taken in order by whoever is free; what each does depends on no other.
+void run_blocks(const Launch& launch, RawCounts& counts, FoundList& findings) {
+  const auto& grid = launch.config.grid;
+  const uint64_t blocks = uint64_t{grid[0]} * grid[1] * grid[2];
+  const uint64_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const uint64_t wanted =
+      launch.config.threads > 0 ? static_cast<uint64_t>(launch.config.threads) : cores;
+  const uint64_t workers = std::min(wanted, blocks);
+  std::atomic<uint64_t> next{0};
+  std::vector<std::unique_ptr<BlockRun>> runs;
+  for (uint64_t i = 0; i < workers; ++i) runs.push_back(std::make_unique<BlockRun>(launch));
+  const auto work = [&](BlockRun& run) {
+    for (uint64_t block = next++; block < blocks; block = next++) run.run(block);
+  };
+  std::vector<std::thread> threads;
+  for (uint64_t i = 1; i < workers; ++i) threads.emplace_back(work, std::ref(*runs[i]));
+  work(*runs[0]);
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& run : runs) {
+    counts.add(run->counts);
+    findings.add(run->findings);
+  }
+}
+
+}  // namespace
+
+dsl::Result<Module> parse(const dsl::Source& source) {
+  Faults faults;
+  auto program = std::make_shared<Program>();
+  program->source = source;
+  const Unit unit = read_unit(program->source, faults);
+  if (!faults.any()) decode_unit(unit, *program, faults);
+  if (faults.any()) return tl::unexpected(faults.error(source));
+  return Module(std::move(program));
+}
+
+std::vector<std::string> Module::entries() const {
+  std::vector<std::string> names;
+  for (const Code& code : program_->codes) names.push_back(code.name);
+  return names;
+}
+
+std::vector<Parameter> Module::parameters(std::string_view entry) const {
+  const Code* code = program_->find(entry);
+  return code ? code->parameters : std::vector<Parameter>{};
+}
+
+dsl::Result<LaunchResult> launch(const Module& module, std::string_view entry,
+                                 const LaunchConfig& config, std::span<const Argument> arguments,
+                                 Memory& memory) {
+  const Program& program = module.program();
+  const Code* code = program.find(entry);
+  if (!code) {
+    std::string names;
+    for (const Code& other : program.codes) names += (names.empty() ? "" : ", ") + other.name;
+    return refused("launch-no-entry", fmt::format("no entry `{}`", entry),
+                   names.empty() ? "the module has none" : "there is: " + names);
+  }
+  if (auto good = check_config(*code, config); !good) return tl::unexpected(good.error());
+  auto parameters = place_arguments(*code, arguments);
+  if (!parameters) return tl::unexpected(parameters.error());
+  auto variables = place_variables(program, memory);
+  if (!variables) return tl::unexpected(variables.error());
+
+  Launch launch{.program = &program, .code = code, .config = config, .memory = &memory};
+  launch.parameters = std::move(*parameters);
+  launch.variables = std::move(*variables);
+  launch.shared_end = code->dynamic_shared + static_cast<uint64_t>(config.dynamic_shared_bytes);
+  launch.threads_per_block = config.block[0] * config.block[1] * config.block[2];
+  launch.warps_per_block = (launch.threads_per_block + kLanes - 1) / kLanes;
+  bind(*code, config, launch.ops);
+
+  RawCounts counts;
+  FoundList findings;
+  run_blocks(launch, counts, findings);
+  for (uint64_t address : launch.variables) (void)memory.free(address);
+  LaunchResult result;
+  if (config.counters) result.counters = summarise(program, *code, counts);
+  result.findings = describe_all(launch, findings);
+  return result;
+}
+
+}  // namespace tilec::ptx

@@ -1,0 +1,227 @@
+// A decoded module: for each entry the code of it and of every function it calls, in one array of
+// ops cut into basic blocks, over one file of registers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dsl/source.h"
+#include "runtime/ptx/counters.h"
+#include "runtime/ptx/lanes.h"
+#include "runtime/ptx/machine.h"
+#include "runtime/ptx/syntax.h"
+#include "runtime/ptx/types.h"
+
+namespace tilec::ptx {
+
+inline constexpr uint32_t kNone = 0xFFFF'FFFF;
+
+/// Shared memory begins here in its own space, as on sm_90 where the system keeps 1 KiB: address
+/// 0 belongs to nobody.
+inline constexpr uint64_t kSharedBegin = 1024;
+/// Likewise local memory.
+inline constexpr uint64_t kLocalBegin = 16;
+
+/// A register of the machine. Constants and special registers are registers that are filled before
+/// a warp starts and that nothing writes.
+struct Register {
+  Type type{};
+  enum class Origin : uint8_t { declared, temporary, constant, special } origin{};
+  bool tracked = false;  // some path reads it before any write: its lanes are watched
+  uint32_t slot = 0;     // byte offset in the register file; index for predicates
+};
+
+enum class Special : uint8_t {
+  tid_x,
+  tid_y,
+  tid_z,
+  ntid_x,
+  ntid_y,
+  ntid_z,
+  ctaid_x,
+  ctaid_y,
+  ctaid_z,
+  nctaid_x,
+  nctaid_y,
+  nctaid_z,
+  laneid,
+  warpid,
+  nwarpid,
+  smid,
+  nsmid,
+  gridid,
+  lanemask_eq,
+  lanemask_le,
+  lanemask_lt,
+  lanemask_ge,
+  lanemask_gt,
+  dynamic_smem_size,
+  total_smem_size,
+  zero,
+  one,
+};
+
+/// What a constant register holds: bits, or an address that only a launch knows.
+struct Constant {
+  enum class Base : uint8_t { none, dynamic_shared, variable } base = Base::none;
+  uint32_t variable = 0;  // index into Program::variables
+  uint64_t value = 0;     // bits, or added to the base
+  uint32_t reg = 0;
+
+  bool operator==(const Constant&) const = default;
+};
+
+enum class AccessKind : uint8_t { load, store, async_copy };
+
+/// A memory instruction's side of an Op.
+struct Access {
+  AccessKind kind{};
+  Space space{};               // generic: found out lane by lane
+  uint8_t bytes = 4;           // an element's
+  uint8_t count = 1;           // elements: .v2, .v4
+  bool sign_extend = false;    // loads of s8, s16, s32 into wider registers
+  uint8_t register_bytes = 4;  // 4 or 8, of the data registers' lanes
+  uint8_t declared_bytes = 4;  // of the data registers' type: a s8 in a u16 keeps 16 bits
+  bool wide_address = true;    // the address register has 64 bits
+  uint32_t address = kNone;    // slot; kNone: `offset` alone
+  int64_t offset = 0;
+  std::array<uint32_t, 8> data{};  // slots
+  // cp.async: `address`, `offset` are the shared side.
+  uint32_t source = kNone;
+  int64_t source_offset = 0;
+  bool wide_source = true;
+  uint8_t copy_bytes = 0;          // 4, 8, 16
+  uint32_t source_bytes = kNone;   // slot of src-size, kNone: copy_bytes
+  uint32_t ignore_source = kNone;  // predicate slot: zeros where it holds
+  bool ignore_negated = false;
+};
+
+enum class ControlKind : uint8_t {
+  branch,
+  exit,
+  barrier,
+  warp_barrier,
+  commit_group,
+  wait_group,
+  trap,
+};
+
+/// An instruction that the scheduler of a block executes itself. It ends a basic block.
+struct Control {
+  ControlKind kind{};
+  uint32_t target = kNone;   // branch: op index, later block index
+  uint32_t barrier = 0;      // slot of the barrier's number
+  uint32_t threads = kNone;  // slot of the thread count, kNone: all of the block; of a
+                             // warp_barrier: slot of its mask
+  bool aligned = true;
+  bool arrive_only = false;
+  bool wait_all = false;  // wait_all: copies without a group too
+  uint32_t groups = 0;    // wait_group: how many may still be open
+};
+
+/// The parts of an instruction that execution seldom needs.
+struct OpInfo {
+  int line = 0;  // of the PTX text
+  TileLocation tile;
+  dsl::Span span;
+  InstructionClass kind = InstructionClass::other;
+  LaneOp lane_op = LaneOp::none;
+  bool hidden = false;     // a helper of the instruction before or after it: not counted
+  uint32_t guard = kNone;  // slot of the predicate
+  bool guard_negated = false;
+  uint32_t access = kNone;   // index into Code::accesses
+  uint32_t control = kNone;  // index into Code::controls
+};
+
+/// Where an op names a register, until slots are known.
+enum class Field : uint8_t {
+  d,
+  a,
+  b,
+  c,
+  extra,
+  guard,
+  address,
+  source,
+  source_bytes,
+  ignore_source,
+  barrier,
+  threads,
+  data0,  // + k: Access::data[k]
+};
+struct Use {
+  uint32_t op = 0;
+  Field field{};
+  bool write = false;
+  uint8_t element = 0;  // of Field::data0
+  uint32_t reg = 0;
+};
+
+/// Ops [begin, end) run for the same lanes; then `control` (op index `end`), if any, decides.
+struct CodeBlock {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  uint32_t control = kNone;  // index into Code::controls
+  uint32_t next = kNone;     // block that follows; kNone at the end of the function: exit
+  uint32_t order = 0;        // of parted lanes, those in the block of least order run first
+};
+
+struct Code {
+  std::string name;
+  std::vector<Parameter> parameters;
+  std::vector<int64_t> parameter_offsets;
+  int64_t parameter_bytes = 0;
+  std::array<uint32_t, 3> reqntid{};
+  std::array<uint32_t, 3> maxntid{};
+
+  std::vector<Op> ops;  // handlers are bound by a launch
+  std::vector<OpInfo> infos;
+  std::vector<Use> uses;  // by op
+  std::vector<Access> accesses;
+  std::vector<Control> controls;
+  std::vector<CodeBlock> blocks;  // blocks[0] is the entry
+
+  std::vector<Register> registers;
+  std::vector<Constant> constants;
+  std::vector<std::pair<Special, uint32_t>> specials;  // register
+  uint32_t register_bytes = 0;                         // of a warp
+  uint32_t predicates = 1;                             // of a warp; 0 is the carry flag
+
+  uint64_t shared_end = kSharedBegin;      // end of static shared memory
+  uint64_t dynamic_shared = kSharedBegin;  // begin of dynamic shared memory
+  uint64_t local_end = kLocalBegin;
+};
+
+/// A module-scope `.global` or `.const` variable.
+struct ModuleVariable {
+  std::string name;
+  int64_t bytes = 0;
+  int64_t align = 1;
+  bool read_only = false;
+  bool initialised = false;    // without an initialiser it is zeros, and counts as written
+  std::vector<uint8_t> image;  // `bytes` long
+  struct Relocation {
+    int64_t offset;
+    int bytes;
+    uint32_t variable;
+    uint64_t addend;
+  };
+  std::vector<Relocation> relocations;
+};
+
+struct Program {
+  dsl::Source source;
+  int version = 0;
+  std::string target;
+  std::vector<std::string> files;
+  std::vector<ModuleVariable> variables;
+  std::vector<Code> codes;
+
+  const Code* find(std::string_view entry) const;
+};
+
+}  // namespace tilec::ptx
