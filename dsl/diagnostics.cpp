@@ -1,7 +1,5 @@
 #include "dsl/diagnostics.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <map>
 
@@ -130,11 +128,10 @@ Error user_error(const Source& source, std::vector<Diagnostic> diagnostics) {
   diagnostics.clear();
   for (auto& [place, found] : by_place) diagnostics.push_back(std::move(found));
   if (diagnostics.size() > kMostFaults) {
-    size_t more = diagnostics.size() - kMostFaults;
     Span span = diagnostics[kMostFaults].span;
     diagnostics.resize(kMostFaults);
     diagnostics.push_back(
-        diagnose(Fault::too_many_faults, span, fmt::format("and {} more from here on", more)));
+        diagnose(Fault::too_many_faults, span, "there are more faults from here on"));
   }
   Error error;
   error.diagnostics = std::move(diagnostics);

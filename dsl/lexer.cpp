@@ -28,6 +28,8 @@ class Lexer {
       if (at_ == text_.size()) break;
       next_token();
     }
+    // The end stands right behind the last token, where a complaint about it is best shown.
+    if (!tokens_.empty()) at_ = tokens_.back().span.end;
     emit(TokenKind::end, at_);
     return std::move(tokens_);
   }

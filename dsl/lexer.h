@@ -25,7 +25,7 @@ enum class TokenKind {
   star,
   slash,
   broken,  // reported by the lexer already
-  end,     // always last, an empty span at the end of the text
+  end,     // always last, an empty span behind the last token
 };
 
 struct Token {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 #include <queue>
-#include <set>
+#include <unordered_set>
 #include <vector>
 
 #include "dsl/defaults.h"
@@ -37,14 +37,14 @@ enum Knob {
   kCopyKept,
   kKnobs
 };
-using Knobs = std::array<int, kKnobs>;
+using Knobs = std::array<int16_t, kKnobs>;
 
 constexpr int kMostLooks = 6000;  // requests looked at; each takes a few us
-constexpr int kMostSpread = 200;  // requests whose neighbours are put into the queue
+constexpr int kMostSpread = 120;  // requests whose neighbours are put into the queue
 
 // Prices, in doublings of one number.
 constexpr double kStepPrice = 0.25;     // of any change at all
-constexpr double kDropPrice = 3.0;      // of leaving a clause out
+constexpr double kDropPrice = 2.0;      // of leaving a clause out
 constexpr double kAddPrice = 2.0;       // of `warp`, where there was none
 constexpr double kTileWeight = 3.0;     // the tile is what was wanted most
 constexpr double kDefaultWeight = 0.5;  // of what was never written
@@ -52,24 +52,25 @@ constexpr double kSkewWeight = 0.3;     // of turning one extent more than the o
 
 Knobs knobs_of(const Request& request) {
   Knobs knobs{};
-  knobs[kTileM] = request.tile->m;
-  knobs[kTileN] = request.tile->n;
-  knobs[kTileK] = request.tile_k.value_or(0);
-  knobs[kWarpM] = request.warp ? request.warp->m : 0;
-  knobs[kWarpN] = request.warp ? request.warp->n : 0;
-  knobs[kThreadM] = request.thread ? request.thread->m : 0;
-  knobs[kThreadN] = request.thread ? request.thread->n : 0;
-  knobs[kStages] = request.stages.value_or(0);
-  knobs[kGlobalVector] = request.vector_global ? request.vector_global->width : 0;
-  knobs[kSharedVector] = request.vector_shared ? request.vector_shared->width : 0;
-  knobs[kBlocks] = request.blocks_per_sm.value_or(0);
-  knobs[kRegisters] = request.registers.value_or(0);
-  knobs[kPaddingA] = request.shared_a.padding.value_or(0);
-  knobs[kPaddingB] = request.shared_b.padding.value_or(0);
-  knobs[kLanesKept] = request.lane_grid ? 1 : 0;
-  knobs[kSharedKept] = request.shared_a.any() || request.shared_b.any() ? 1 : 0;
-  knobs[kFragmentKept] = request.fragment ? 1 : 0;
-  knobs[kCopyKept] = request.copy ? 1 : 0;
+  auto set = [&](Knob knob, int value) { knobs[knob] = static_cast<int16_t>(value); };
+  set(kTileM, request.tile->m);
+  set(kTileN, request.tile->n);
+  set(kTileK, request.tile_k.value_or(0));
+  set(kWarpM, request.warp ? request.warp->m : 0);
+  set(kWarpN, request.warp ? request.warp->n : 0);
+  set(kThreadM, request.thread ? request.thread->m : 0);
+  set(kThreadN, request.thread ? request.thread->n : 0);
+  set(kStages, request.stages.value_or(0));
+  set(kGlobalVector, request.vector_global ? request.vector_global->width : 0);
+  set(kSharedVector, request.vector_shared ? request.vector_shared->width : 0);
+  set(kBlocks, request.blocks_per_sm.value_or(0));
+  set(kRegisters, request.registers.value_or(0));
+  set(kPaddingA, request.shared_a.padding.value_or(0));
+  set(kPaddingB, request.shared_b.padding.value_or(0));
+  set(kLanesKept, request.lane_grid ? 1 : 0);
+  set(kSharedKept, request.shared_a.any() || request.shared_b.any() ? 1 : 0);
+  set(kFragmentKept, request.fragment ? 1 : 0);
+  set(kCopyKept, request.copy ? 1 : 0);
   return knobs;
 }
 
@@ -115,7 +116,9 @@ bool legal(const Request& request, const Limits& limits, LayoutSearch search) {
 
 class Search {
  public:
-  Search(const Request& request, const Limits& limits) : request_(request), limits_(limits) {}
+  /// Looks at requests that cost at most `bound`.
+  Search(const Request& request, const Limits& limits, double bound)
+      : request_(request), limits_(limits), bound_(bound) {}
 
   std::optional<Request> run() {
     offer(knobs_of(request_), 0);
@@ -143,12 +146,16 @@ class Search {
     }
   };
 
+  // Two requests of one hash would cost one of them its place in the search, and nothing else.
   void offer(const Knobs& knobs, double price) {
-    if (seen_.insert(knobs).second) queue_.push({price, knobs});
+    if (price > bound_) return;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (int16_t knob : knobs) hash = (hash ^ static_cast<uint16_t>(knob)) * 0x100000001b3u;
+    if (seen_.insert(hash).second) queue_.push({price, knobs});
   }
 
-  static double price_of(int from, int to) {
-    return std::abs(std::log2(static_cast<double>(to) / std::max(1, from)));
+  static double doublings(int from, int to) {
+    return std::log2(static_cast<double>(to) / std::max(1, from));
   }
 
   // Values worth trying for an extent that was `from`: powers of two, and divisors of `whole`.
@@ -166,17 +173,19 @@ class Search {
   // Both extents of a tile at once: few tiles become legal by one of them alone.
   void turn_pair(const Knobs& knobs, double price, Knob m, Knob n, int whole_m, int whole_n,
                  int most) {
-    int from_m = std::max(1, knobs[m]), from_n = std::max(1, knobs[n]);
     double weight = m == kTileM ? kTileWeight : knobs[m] == 0 ? kDefaultWeight : 1;
+    std::vector<int> to_n = extents(knobs[n], whole_n, most);
+    std::vector<double> ratio_n;
+    for (int value : to_n) ratio_n.push_back(doublings(knobs[n], value));
     for (int to_m : extents(knobs[m], whole_m, most)) {
-      for (int to_n : extents(knobs[n], whole_n, most)) {
-        Knobs next = knobs;
-        next[m] = to_m;
-        next[n] = to_n;
-        double ratio_m = std::log2(static_cast<double>(to_m) / from_m);
-        double ratio_n = std::log2(static_cast<double>(to_n) / from_n);
+      double ratio_m = doublings(knobs[m], to_m);
+      for (size_t i = 0; i < to_n.size(); ++i) {
         double step =
-            std::abs(ratio_m) + std::abs(ratio_n) + kSkewWeight * std::abs(ratio_m - ratio_n);
+            std::abs(ratio_m) + std::abs(ratio_n[i]) + kSkewWeight * std::abs(ratio_m - ratio_n[i]);
+        if (price + weight * step + kStepPrice > bound_) continue;
+        Knobs next = knobs;
+        next[m] = static_cast<int16_t>(to_m);
+        next[n] = static_cast<int16_t>(to_n[i]);
         offer(next, price + weight * step + kStepPrice);
       }
     }
@@ -184,8 +193,8 @@ class Search {
 
   void turn(const Knobs& knobs, double price, Knob knob, int to) {
     Knobs next = knobs;
-    next[knob] = to;
-    double step = to == 0 ? kDropPrice : price_of(knobs[knob], to);
+    next[knob] = static_cast<int16_t>(to);
+    double step = to == 0 ? kDropPrice : std::abs(doublings(knobs[knob], to));
     offer(next, price + step + kStepPrice);
   }
 
@@ -198,9 +207,11 @@ class Search {
       offer(next, price + kDropPrice + kStepPrice);
     } else if (request_.lane_grid && knobs[kLanesKept] != 0) {
       Knobs next = knobs;
-      next[kWarpM] = request_.lane_grid->m * std::max(1, knobs[kThreadM]);
-      next[kWarpN] = request_.lane_grid->n * std::max(1, knobs[kThreadN]);
-      if (std::max(next[kWarpM], next[kWarpN]) <= kMostTile) offer(next, price + kAddPrice);
+      int warp_m = request_.lane_grid->m * std::max<int>(1, knobs[kThreadM]);
+      int warp_n = request_.lane_grid->n * std::max<int>(1, knobs[kThreadN]);
+      next[kWarpM] = static_cast<int16_t>(warp_m);
+      next[kWarpN] = static_cast<int16_t>(warp_n);
+      if (std::max(warp_m, warp_n) <= kMostTile) offer(next, price + kAddPrice);
     }
     turn_pair(knobs, price, kTileM, kTileN, 0, 0, kMostTile);
     int k = knobs[kTileK] > 0 ? knobs[kTileK] : kDefaultTileK;
@@ -212,14 +223,14 @@ class Search {
       if (knobs[vector] > 1) turn(knobs, price, vector, knobs[vector] / 2);
     }
     if (knobs[kBlocks] > 1) turn(knobs, price, kBlocks, knobs[kBlocks] - 1);
-    Extent thread{std::max(1, knobs[kThreadM]), std::max(1, knobs[kThreadN])};
+    Extent thread{std::max<int>(1, knobs[kThreadM]), std::max<int>(1, knobs[kThreadN])};
     int needed = (registers_needed(thread) + 7) / 8 * 8;
     if (knobs[kRegisters] > 0 && needed > knobs[kRegisters] && needed <= kMostRegisters) {
       turn(knobs, price, kRegisters, needed);
     }
     for (Knob padding : {kPaddingA, kPaddingB}) {
       Knobs next = knobs;
-      next[padding] = (knobs[padding] + 3) / 4 * 4;
+      next[padding] = static_cast<int16_t>((knobs[padding] + 3) / 4 * 4);
       offer(next, price + kStepPrice);
     }
     for (Knob knob : {kBlocks, kRegisters, kLanesKept, kSharedKept, kFragmentKept, kCopyKept}) {
@@ -229,14 +240,18 @@ class Search {
 
   const Request& request_;
   const Limits& limits_;
+  double bound_;
   std::priority_queue<Entry> queue_;
-  std::set<Knobs> seen_;
+  std::unordered_set<uint64_t> seen_;
 };
 
 }  // namespace
 
 Request nearest_legal(const Request& request, const Limits& limits) {
-  if (std::optional<Request> found = Search(request, limits).run()) return *found;
+  // Most ways out are short, and a search that may go far has far more to keep in mind.
+  for (double bound : {2.5, 6.0, 20.0}) {
+    if (std::optional<Request> found = Search(request, limits, bound).run()) return *found;
+  }
   Request plain;
   plain.name = request.name;
   plain.layout = request.layout;

@@ -17,6 +17,7 @@ constexpr std::string_view kCopies[] = {"none", "register", "async", "tma"};
 constexpr std::string_view kOrders[] = {"rows", "columns"};
 constexpr std::string_view kFragments[] = {"whole", "split"};
 constexpr std::string_view kOrientations[] = {"plain", "transposed"};
+constexpr std::string_view kForms[] = {"plain", "transposed", "padded", "swizzled"};
 constexpr std::string_view kSharedWords[] = {"plain", "transposed", "padded", "swizzled", "a", "b"};
 constexpr std::string_view kVectorWords[] = {"at_most", "global"};
 constexpr std::string_view kRasters[] = {"rows", "columns", "swizzle"};
@@ -113,7 +114,14 @@ bool shared_clause(Cursor& cursor, Clause& clause) {
     form_since_operand = true;
   }
   if (form_since_operand) return true;
-  return word_slot(cursor, clause, Role::orientation, kSharedWords);
+  if (cursor.at_word("a") || cursor.at_word("b")) {
+    cursor.fault_here(Fault::expected_word,
+                      fmt::format("`shared` needs a layout here, found {}", cursor.found()),
+                      "for instance `shared a transposed b plain`");
+    return false;
+  }
+  // None of the forms stands here, so this complains and suggests.
+  return word_slot(cursor, clause, Role::orientation, kForms);
 }
 
 // raster = ("rows" | "columns") | "swizzle" slot

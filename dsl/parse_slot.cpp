@@ -27,6 +27,8 @@ std::optional<Atom> number_atom(Cursor& cursor, const Clause& clause) {
         Fault::expected_number,
         fmt::format("`{}` needs a number here, found {}", row.word, cursor.found()),
         fmt::format("`{}` takes {}; for instance `{}`", row.word, row.syntax, row.example));
+    // A word that begins no clause was meant for the number.
+    if (cursor.at(TokenKind::word) && !find_clause(cursor.peek().text)) cursor.take();
     return std::nullopt;
   }
   const Token& token = cursor.take();

@@ -14,6 +14,7 @@ namespace tilec::dsl {
 namespace {
 
 constexpr size_t kLongestName = 128;
+constexpr size_t kGiveUp = 100;  // faults, many more than are shown, behind which nothing is read
 
 // Names that PTX keeps for itself: the instruction keywords of the PTX ISA, "Identifiers".
 constexpr auto kPtxWords = std::to_array<std::string_view>(
@@ -44,7 +45,7 @@ class Parser {
     SpecAst loose = empty_spec();
     std::optional<Span> first_loose;
     std::vector<SpecAst> kernels;
-    while (!cursor_.at(TokenKind::end)) {
+    while (!cursor_.at(TokenKind::end) && cursor_.fault_count() < kGiveUp) {
       if (cursor_.at_word("kernel")) {
         kernels.push_back(kernel());
         continue;
@@ -87,6 +88,7 @@ class Parser {
           "for instance `kernel small { tile 64x64 thread 4x4 }`");
     }
     while (!cursor_.at(TokenKind::end) && !cursor_.at_word("kernel")) {
+      if (cursor_.fault_count() >= kGiveUp) return spec;
       if (cursor_.take_if(TokenKind::close_brace)) {
         spec.span.end = cursor_.last_end();
         return spec;
@@ -153,7 +155,7 @@ class Parser {
       fine = false;
     }
     if (!fine) skip_arguments();
-    if (cursor_.fault_count() > faults_before) spec.broken.set(static_cast<size_t>(*kind));
+    if (!fine || cursor_.fault_count() > faults_before) spec.broken.set(static_cast<size_t>(*kind));
     if (const Clause* first = spec.find(*kind)) {
       Position position = source_->position(first->span.begin);
       cursor_.fault(Fault::clause_twice, parsed.span,

@@ -31,7 +31,7 @@ class Reader {
   Request run() {
     request_.name = ast_.name;
     for (const Clause& clause : ast_.clauses) {
-      if (!is_broken(clause.kind) && !has_set(clause)) read(clause);
+      if (!ast_.broken.test(static_cast<size_t>(clause.kind)) && !has_set(clause)) read(clause);
     }
     if (!ast_.find(ClauseKind::tile) && !is_broken(ClauseKind::tile)) {
       faults_.push_back(diagnose(Fault::missing_tile, {ast_.span.begin, ast_.span.begin},
@@ -263,6 +263,8 @@ class Reader {
             fmt::format("`{}` is understood, but not built yet", row_of(clause.kind).word),
             std::string(row.help));
     }
+    // `mma` stands in place of `thread`, so nothing is said about a default thread tile.
+    if (clause.kind == ClauseKind::mma) set_broken(ClauseKind::thread);
   }
 
   const SpecAst& ast_;

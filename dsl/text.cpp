@@ -13,6 +13,12 @@ std::string lower(std::string_view word) {
   return out;
 }
 
+size_t common_beginning(std::string_view a, std::string_view b) {
+  size_t length = 0;
+  while (length < std::min(a.size(), b.size()) && a[length] == b[length]) ++length;
+  return length;
+}
+
 }  // namespace
 
 int edit_distance(std::string_view a, std::string_view b) {
@@ -39,15 +45,19 @@ std::optional<std::string> nearest_word(std::string_view word,
   if (word.size() > 40) return std::nullopt;
   std::string wanted = lower(word);
   int best = 1000;
+  size_t best_beginning = 0;
   std::string_view found;
   for (std::string_view candidate : words) {
     int distance = edit_distance(wanted, candidate);
-    if (distance < best) {
+    // Of words equally near, the one that begins alike for longer: sm_90a for sm_90, not sm_80.
+    size_t beginning = common_beginning(wanted, candidate);
+    if (distance < best || (distance == best && beginning > best_beginning)) {
       best = distance;
+      best_beginning = beginning;
       found = candidate;
     }
   }
-  int allowed = std::clamp(static_cast<int>(wanted.size()) / 3, 1, 2);
+  int allowed = std::clamp((static_cast<int>(wanted.size()) + 1) / 3, 1, 2);
   if (best > allowed) return std::nullopt;
   return std::string(found);
 }

@@ -14,7 +14,7 @@ namespace tilec::dsl {
 int edit_distance(std::string_view a, std::string_view b);
 
 /// The one of `words` nearest to `word`, case ignored; none if none is near enough to be meant
-/// (more than a third of the word's letters, and more than 2 edits, apart).
+/// (more than about a third of the word's letters, or more than 2 edits, apart).
 std::optional<std::string> nearest_word(std::string_view word,
                                         std::span<const std::string_view> words);
 

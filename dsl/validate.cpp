@@ -295,6 +295,8 @@ Found registers_suffice(const Subject& s) {
   int allowed = registers_allowed(s.spec, s.derived.threads, s.limits);
   int needed = registers_needed(s.spec.thread);
   if (needed <= allowed || needed > s.limits.registers_per_thread) return {};
+  // Blocks that do not fit by their threads are another rule's concern.
+  if (s.spec.blocks_per_sm > residency(s.derived, s.spec, s.limits).by_threads) return {};
   ClauseKind place = thread;
   if (s.spec.registers == allowed) {
     place = registers;
@@ -313,10 +315,11 @@ Found blocks_fit_one_sm(const Subject& s) {
   int most = s.limits.blocks_per_sm;
   if (blocks > fit.by_limit) {
     why = fmt::format("an SM of {} holds at most {}", s.limits.target, fit.by_limit);
+    most = std::min({most, fit.by_threads, fit.by_shared});
   } else if (blocks > fit.by_threads) {
     why = fmt::format("{} x {} threads are more than the {} of an SM of {}", blocks,
                       s.derived.warps * kLanes, s.limits.threads_per_sm, s.limits.target);
-    most = fit.by_threads;
+    most = std::min(fit.by_threads, fit.by_shared);
   } else if (blocks > fit.by_shared) {
     why = fmt::format(
         "{} x ({} + {} reserved) bytes of shared memory are more than the {} of an "
@@ -327,8 +330,14 @@ Found blocks_fit_one_sm(const Subject& s) {
   } else {
     return {};
   }
-  return Finding{blocks_per_sm, fmt::format("{} blocks do not fit one SM: {}", blocks, why),
-                 most > 0 ? fmt::format("`blocks_per_sm {}` fits", most) : ""};
+  Spec fewer = s.spec;
+  for (fewer.blocks_per_sm = most; fewer.blocks_per_sm > 0; --fewer.blocks_per_sm) {
+    int allowed = registers_allowed(fewer, s.derived.threads, s.limits);
+    if (registers_needed(fewer.thread) <= allowed) break;
+  }
+  std::string help;
+  if (fewer.blocks_per_sm > 0) help = fmt::format("`blocks_per_sm {}` fits", fewer.blocks_per_sm);
+  return Finding{blocks_per_sm, fmt::format("{} blocks do not fit one SM: {}", blocks, why), help};
 }
 
 Found body_fits_budget(const Subject& s) {
