@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/device_operands.h"
+#include "runtime/faults.h"
 #include "runtime/try.h"
 
 namespace tilec {
@@ -135,10 +136,14 @@ Result<BenchResult> bench_gemm(Device& device, KernelId kernel, const GemmProble
                                const Operands& operands, const BenchOptions& options) {
   Stopwatch* stopwatch = device.stopwatch();
   if (stopwatch == nullptr)
-    return tl::unexpected(dsl::Error::machine(
-        "no-stopwatch",
-        "launches can be timed on a GPU only: this device is " + device.info().name));
-  const int64_t words = operands.a.words() + operands.b.words() + operands.c.words();
+    return refuse(Fault::no_stopwatch,
+                  "launches can be timed on a GPU only: this device is " + device.info().name);
+  // What a launch touches: guards and offsets do not pass through the cache.
+  int64_t words = 0;
+  for (Operand operand : {Operand::a, Operand::b, Operand::c}) {
+    const Stored matrix = stored(problem, operand);
+    words += matrix.rows * matrix.columns;
+  }
   const int64_t count = sets_to_rotate(words * 4, device.info().l2_bytes, options.cache_multiple);
   std::vector<DeviceOperands> sets;
   std::vector<KernelArguments> arguments;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dsl/shape.h"
+#include "runtime/faults.h"
 #include "runtime/try.h"
 
 namespace tilec {
@@ -57,7 +58,7 @@ class CpuDevice final : public Device {
     return {};
   }
   Result<void> cublas(dsl::OperandLayout, const KernelArguments&) override {
-    return tl::unexpected(dsl::Error::machine("no-cublas", "cuBLAS runs on a GPU only"));
+    return refuse(Fault::no_cublas, "cuBLAS runs on a GPU only");
   }
   std::optional<Counters> counters() const override { return counters_; }
 

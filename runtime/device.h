@@ -82,7 +82,7 @@ struct Counters {
 /// A recorded list of launches.
 enum class SequenceId : int {};
 
-/// One burst: a sequence played some times without a pause.
+/// One burst: a sequence played some times without a pause, after once untimed.
 struct BurstTime {
   double us_per_launch = 0;  // microseconds, elapsed / launches
   double clock_mhz = 0;      // SM clock read while it ran; 0: could not be read
@@ -94,6 +94,7 @@ class Stopwatch {
  public:
   virtual ~Stopwatch() = default;
   virtual Result<SequenceId> record(KernelId kernel, std::span<const KernelArguments> launches) = 0;
+  /// Also calls cuBLAS once, so that its kernels are loaded by then.
   virtual Result<SequenceId> record_cublas(dsl::OperandLayout layout,
                                            std::span<const KernelArguments> launches) = 0;
   virtual Result<BurstTime> play(SequenceId sequence, int times) = 0;

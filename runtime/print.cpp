@@ -101,8 +101,8 @@ std::string time_text(const BenchResult& time) {
 
 std::string provenance_text(const Provenance& provenance) {
   std::string code = fmt::format("ptx {}", provenance.ptx_hash);
-  if (!provenance.cubin_hash.empty())
-    code += fmt::format(", cubin {}, by {}", provenance.cubin_hash, provenance.assembler);
+  if (!provenance.cubin_hash.empty()) code += fmt::format(", cubin {}", provenance.cubin_hash);
+  if (!provenance.assembler.empty()) code += fmt::format(", by {}", provenance.assembler);
   if (provenance.registers > 0) code += fmt::format(", {} registers", provenance.registers);
   return line("spec", provenance.spec) + line("code", code) + line("data", provenance.data);
 }
@@ -142,7 +142,7 @@ std::string bench_text(std::span<const RunResult> results) {
     out += fmt::format("{:<18} {:>10.2f} {:>10} {:>7.3f} {:>8.2f} {:>7.1f} {:>7.0f}  {:<5} {}\n",
                        to_string(result.problem.shape), time.kernel.median_us, cublas_us,
                        time.ratio, time.tflops, 100 * time.share_of_peak, time.kernel.clock_mhz,
-                       check, result.provenance.spec);
+                       check, result.label.empty() ? result.provenance.spec : result.label);
   }
   return out;
 }

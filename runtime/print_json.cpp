@@ -155,6 +155,7 @@ std::string bench_json(std::span<const RunResult> results) {
   Json rows = Json::array();
   for (const RunResult& result : results) {
     Json row = {{"spec", result.provenance.spec}, {"shape", to_string(result.problem.shape)}};
+    if (!result.label.empty()) row["label"] = result.label;
     if (result.time) row.update(time_json(*result.time));
     const bool compared = result.check && result.check->cublas;
     row["bit_equal"] = compared ? Json(result.check->cublas->bit_equal) : Json();

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "dsl/derive.h"
+#include "runtime/faults.h"
 #include "runtime/try.h"
 
 namespace tilec {
@@ -15,36 +16,28 @@ namespace {
 constexpr int64_t kLargestLeadingDimension = dsl::kMostExtent;
 constexpr int64_t kLargestOffset = 63;  // one short of the 256 bytes that allocations align to
 
-dsl::Error refusal(std::string code, std::string message, std::string help = "") {
-  return dsl::Error::user(std::move(code), std::move(message), std::move(help));
-}
-
 Result<void> check_extent(char axis, int64_t extent) {
-  if (extent < 0)
-    return tl::unexpected(refusal("bad-shape", fmt::format("{} is {}: below 0", axis, extent)));
+  if (extent < 0) return refuse(Fault::bad_shape, fmt::format("{} is {}: below 0", axis, extent));
   if (extent > dsl::kMostExtent)
-    return tl::unexpected(refusal("shape-too-large", fmt::format("{} is {}: over {}, the largest "
-                                                                 "that a kernel counts to",
-                                                                 axis, extent, dsl::kMostExtent)));
+    return refuse(Fault::shape_too_large, fmt::format("{} is {}: over {}, the largest "
+                                                      "that a kernel counts to",
+                                                      axis, extent, dsl::kMostExtent));
   return {};
 }
 
 Result<void> check_stored(const Stored& stored, Operand operand) {
   const char letter = operand_letter(operand);
   if (stored.ld < stored.columns)
-    return tl::unexpected(
-        refusal("leading-dimension-too-small",
-                fmt::format("leading dimension of {} is {}: its stored rows have {} elements",
-                            letter, stored.ld, stored.columns),
-                fmt::format("use {} or more", stored.columns)));
+    return refuse(Fault::leading_dimension_too_small,
+                  fmt::format("leading dimension of {} is {}: its stored rows have {} elements",
+                              letter, stored.ld, stored.columns),
+                  fmt::format("use {} or more", stored.columns));
   if (stored.ld > kLargestLeadingDimension)
-    return tl::unexpected(
-        refusal("shape-too-large", fmt::format("leading dimension of {} is {}: over {}", letter,
-                                               stored.ld, kLargestLeadingDimension)));
+    return refuse(Fault::shape_too_large, fmt::format("leading dimension of {} is {}: over {}",
+                                                      letter, stored.ld, kLargestLeadingDimension));
   if (stored.offset < 0 || stored.offset > kLargestOffset)
-    return tl::unexpected(
-        refusal("bad-offset", fmt::format("offset of {} is {}: outside 0 to {} elements", letter,
-                                          stored.offset, kLargestOffset)));
+    return refuse(Fault::bad_offset, fmt::format("offset of {} is {}: outside 0 to {} elements",
+                                                 letter, stored.offset, kLargestOffset));
   return {};
 }
 
@@ -53,13 +46,13 @@ Result<void> check_aligned(const GemmProblem& problem, Operand operand, int vect
   const int allowed = allowed_vector(matrix, vector);
   if (allowed >= vector) return {};
   const char letter = operand_letter(operand);
-  return tl::unexpected(refusal(
-      "operand-not-aligned",
+  return refuse(
+      Fault::operand_not_aligned,
       fmt::format("edges exact: {} is read or written {} elements at a time, but its base is {} "
                   "elements past a boundary and its leading dimension is {}",
                   letter, vector, matrix.offset, matrix.ld),
       fmt::format("align {} to {} elements, or use vector global {}, or edges guard", letter,
-                  vector, allowed)));
+                  vector, allowed));
 }
 
 }  // namespace
@@ -98,17 +91,15 @@ Result<GemmProblem> complete(const GemmProblem& problem) {
   for (Operand operand : {Operand::a, Operand::b, Operand::c})
     TILEC_TRY(check_stored(stored(out, operand), operand));
   if (!std::isfinite(out.alpha) || !std::isfinite(out.beta))
-    return tl::unexpected(refusal(
-        "bad-scalar",
-        fmt::format("alpha is {} and beta is {}: both must be finite", out.alpha, out.beta)));
+    return refuse(Fault::bad_scalar, fmt::format("alpha is {} and beta is {}: both must be finite",
+                                                 out.alpha, out.beta));
   return out;
 }
 
 Result<void> accepts(const Artifact& artifact, const GemmProblem& problem) {
   const dsl::Spec& spec = artifact.spec;
   if (spec.layout != problem.layout)
-    return tl::unexpected(
-        refusal("layout-differs", "the kernel was compiled for another layout of A and B"));
+    return refuse(Fault::layout_differs, "the kernel was compiled for another layout of A and B");
   TILEC_TRY(dsl::grid_blocks(spec, problem.shape));
   if (spec.edges == dsl::Edges::guard) return {};
   TILEC_TRY(check_aligned(problem, Operand::a, artifact.derived.copy_a.vector));

@@ -67,7 +67,10 @@ Result<RunResult> run_gemm(Device& device, const Artifact& artifact, const GemmP
   TILEC_TRY(accepts(artifact, *completed));
   RunResult result{.device = device.info(),
                    .problem = *completed,
-                   .provenance = provenance_of(artifact, *completed)};
+                   .provenance = provenance_of(artifact, *completed),
+                   .label = options.label};
+  if (result.device.kind == DeviceKind::gpu && artifact.cubin.empty())
+    result.provenance.assembler = "driver " + result.device.driver;
   result.blocks = *dsl::grid_blocks(artifact.spec, completed->shape);
 
   const bool c_is_read = reads_c(artifact.spec.epilogue, completed->beta);

@@ -13,6 +13,7 @@
 namespace tilec {
 
 struct RunOptions {
+  std::string label;  // what tables call the spec; empty: the spec itself
   bool check = true;
   CheckOptions check_options;
   std::optional<BenchOptions> bench;  // where the device can time; none: no timing
@@ -37,6 +38,7 @@ struct RunResult {
   std::optional<Counters> counters;  // on the CPU
   std::optional<BenchResult> time;   // on a GPU, if C and K are not empty
   Provenance provenance;
+  std::string label;
 };
 
 /// Errors: those of `complete` and `accepts` (problem.h), and of the device. A result that is

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/cuda/library.h"
+#include "runtime/faults.h"
 #include "runtime/try.h"
 
 namespace tilec::cuda {
@@ -31,7 +32,7 @@ void* pointer(Address address) {
 
 Result<Blas> Blas::open(const std::vector<std::string>& files, void* stream, Address workspace) {
   const Result<Library> library =
-      Library::open(files.empty() ? cublas_files() : files, "no-cublas", "cuBLAS");
+      Library::open(files.empty() ? cublas_files() : files, Fault::no_cublas, "cuBLAS");
   if (!library) return tl::unexpected(library.error());
   Blas blas;
   BlasFunctions& functions = blas.functions_;
@@ -45,7 +46,7 @@ Result<Blas> Blas::open(const std::vector<std::string>& files, void* stream, Add
   binder.bind("cublasSgemm_v2", functions.sgemm);
   binder.bind("cublasGetStatusName", functions.status_name);
   binder.bind("cublasGetStatusString", functions.status_string);
-  TILEC_TRY(binder.finish("no-cublas"));
+  TILEC_TRY(binder.finish(Fault::no_cublas));
   TILEC_TRY(blas.check(functions.create(&blas.handle_), "cublasCreate_v2"));
   TILEC_TRY(blas.check(functions.set_stream(blas.handle_, stream), "cublasSetStream_v2"));
   // After the stream, which puts cuBLAS's own workspace back.
@@ -71,9 +72,9 @@ Result<void> Blas::check(int status, const char* call) const {
   if (status == 0) return {};
   const char* name = functions_.status_name(status);
   const char* words = functions_.status_string(status);
-  return tl::unexpected(dsl::Error::machine(
-      "cublas-call", fmt::format("{} failed: {} ({}): {}", call, name ? name : "unknown status",
-                                 status, words ? words : "no description")));
+  return refuse(Fault::cublas_call,
+                fmt::format("{} failed: {} ({}): {}", call, name ? name : "unknown status", status,
+                            words ? words : "no description"));
 }
 
 // cuBLAS is column-major: there our row-major C is C^T = op(B)^T op(A)^T, so A and B change places

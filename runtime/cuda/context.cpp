@@ -7,6 +7,7 @@
 
 #include "compiler/target.h"
 #include "runtime/cuda/context.h"
+#include "runtime/faults.h"
 #include "runtime/try.h"
 
 namespace tilec::cuda {
@@ -21,9 +22,9 @@ Result<Context> Context::open(Driver driver, int index) {
     TILEC_TRY(api.check(api.device_get_count(&count), "cuDeviceGetCount"));
   }
   if (index < 0 || index >= count)
-    return tl::unexpected(dsl::Error::machine(
-        "no-gpu", fmt::format("there is no GPU {}: the driver {} sees {}", index, api.file,
-                              count == 0 ? "none" : std::to_string(count))));
+    return refuse(Fault::no_gpu,
+                  fmt::format("there is no GPU {}: the driver {} sees {}", index, api.file,
+                              count == 0 ? "none" : std::to_string(count)));
   TILEC_TRY(api.check(api.device_get(&context.device_, index), "cuDeviceGet"));
   CUcontext primary = nullptr;
   TILEC_TRY(

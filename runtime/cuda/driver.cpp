@@ -5,6 +5,7 @@
 
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/library.h"
+#include "runtime/faults.h"
 #include "runtime/try.h"
 
 namespace tilec::cuda {
@@ -61,15 +62,15 @@ void bind_time(Binder& binder, Driver& driver) {
 
 dsl::Result<Driver> Driver::open(const std::vector<std::string>& files) {
   const std::string names[] = {"libcuda.so.1"};
-  const dsl::Result<Library> library =
-      Library::open(files.empty() ? usual_places(names) : files, "no-driver", "the CUDA driver");
+  const dsl::Result<Library> library = Library::open(files.empty() ? usual_places(names) : files,
+                                                     Fault::no_driver, "the CUDA driver");
   if (!library) return tl::unexpected(library.error());
   Driver driver{.file = library->file()};
   Binder binder(*library);
   bind_devices(binder, driver);
   bind_work(binder, driver);
   bind_time(binder, driver);
-  TILEC_TRY(binder.finish("bad-driver"));
+  TILEC_TRY(binder.finish(Fault::bad_driver));
   return driver;
 }
 
@@ -79,9 +80,9 @@ dsl::Error Driver::error(CUresult status, const std::string& call) const {
   // Both leave null for a status that this driver does not know.
   static_cast<void>(get_error_name(status, &name));
   static_cast<void>(get_error_string(status, &words));
-  return dsl::Error::machine(
-      "device-call", fmt::format("{} failed: {} ({}): {}", call, name ? name : "unknown status",
-                                 static_cast<int>(status), words ? words : "no description"));
+  return make_error(Fault::device_call,
+                    fmt::format("{} failed: {} ({}): {}", call, name ? name : "unknown status",
+                                static_cast<int>(status), words ? words : "no description"));
 }
 
 dsl::Result<void> Driver::check(CUresult status, const std::string& call) const {

@@ -1,6 +1,7 @@
 #include "runtime/cuda/gpu.h"
 
 #include "runtime/cuda/headers.h"
+#include "runtime/faults.h"
 #if TILEC_HAS_CUDA_HEADERS
 
 #include <fmt/format.h>
@@ -162,7 +163,7 @@ Result<void> Gpu::explained(Result<void> result) const {
 }
 
 Result<void> Gpu::cublas(dsl::OperandLayout layout, const KernelArguments& arguments) {
-  if (!blas_) return tl::unexpected(dsl::Error::machine("no-cublas", "cuBLAS could not be opened"));
+  if (!blas_) return refuse(Fault::no_cublas, "cuBLAS could not be opened");
   TILEC_TRY(blas_->multiply(layout, arguments));
   return synchronise();
 }
@@ -179,7 +180,8 @@ Result<SequenceId> Gpu::record(KernelId kernel, std::span<const KernelArguments>
 
 Result<SequenceId> Gpu::record_cublas(dsl::OperandLayout layout,
                                       std::span<const KernelArguments> launches) {
-  if (!blas_) return tl::unexpected(dsl::Error::machine("no-cublas", "cuBLAS could not be opened"));
+  if (!blas_) return refuse(Fault::no_cublas, "cuBLAS could not be opened");
+  if (!launches.empty()) TILEC_TRY(cublas(layout, launches.front()));
   return graphs_->record(static_cast<int64_t>(launches.size()), [&]() -> Result<void> {
     for (const KernelArguments& arguments : launches) TILEC_TRY(blas_->multiply(layout, arguments));
     return {};
@@ -207,8 +209,7 @@ Result<std::unique_ptr<Device>> open_gpu(const GpuOptions& options) {
 namespace tilec::cuda {
 
 Result<std::unique_ptr<Device>> open_gpu(const GpuOptions&) {
-  return tl::unexpected(dsl::Error::machine(
-      "no-cuda-support", "no CUDA support was compiled in: cuda.h was not found"));
+  return refuse(Fault::no_cuda_support, "no CUDA support was compiled in: cuda.h was not found");
 }
 
 }  // namespace tilec::cuda

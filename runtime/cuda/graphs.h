@@ -1,6 +1,8 @@
 // Launches recorded once into a graph and played between two events. Only for the files of this
 // folder.
 //
+// Capture is relaxed: cuBLAS may load its kernels or set their attributes while it is recorded.
+//
 // Both sides of a comparison are recorded by stream capture, ours and cuBLAS's alike, so that the
 // device goes from launch to launch in the same way and no host call lies between them.
 #pragma once

@@ -7,6 +7,7 @@
 
 #include "dsl/shape.h"
 #include "runtime/cuda/kernel.h"
+#include "runtime/faults.h"
 #include "runtime/try.h"
 
 namespace tilec::cuda {
@@ -37,8 +38,7 @@ dsl::Error load_error(const dsl::Error& cause, const Artifact& artifact, const s
   std::string message = fmt::format("kernel {} for {} could not be loaded: {}", artifact.spec.name,
                                     artifact.spec.target, cause.diagnostics.front().message);
   if (!log.empty()) message += "\n" + log;
-  return dsl::Error::machine("device-load", std::move(message),
-                             "compile for the device's own target");
+  return make_error(Fault::device_load, std::move(message), "compile for the device's own target");
 }
 
 }  // namespace
@@ -93,11 +93,11 @@ Result<void> Kernel::allow_shared_memory() {
       context_->attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, "shared memory");
   if (!most) return tl::unexpected(most.error());
   if (shared_bytes_ > *most)
-    return tl::unexpected(dsl::Error::machine(
-        "shared-memory-refused",
+    return refuse(
+        Fault::shared_memory_refused,
         fmt::format("kernel {} needs {} bytes of shared memory: this device allows {} a block",
                     name(), shared_bytes_, *most),
-        "use fewer stages or a smaller tile"));
+        "use fewer stages or a smaller tile");
   return context_->check(context_->driver().function_set_attribute(
                              function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                              static_cast<int>(shared_bytes_)),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dsl/error.h"
+#include "runtime/faults.h"
 
 namespace tilec::cuda {
 
@@ -14,8 +15,8 @@ namespace tilec::cuda {
 class Library {
  public:
   /// The first of `files` that opens. `what` names it in errors ("the CUDA driver").
-  /// Errors: machine, `code`, with every file tried and the loader's words.
-  static dsl::Result<Library> open(std::span<const std::string> files, const std::string& code,
+  /// Errors: machine, `fault`, with every file tried and the loader's words.
+  static dsl::Result<Library> open(std::span<const std::string> files, Fault fault,
                                    const std::string& what);
 
   const std::string& file() const { return file_; }
@@ -37,8 +38,8 @@ class Binder {
     function = reinterpret_cast<Function*>(library_.symbol(name));
     if (function == nullptr) missing_.emplace_back(name);
   }
-  /// Errors: machine, `code`, naming the functions that were not found and the file.
-  dsl::Result<void> finish(const std::string& code) const;
+  /// Errors: machine, `fault`, naming the functions that were not found and the file.
+  dsl::Result<void> finish(Fault fault) const;
 
  private:
   const Library& library_;

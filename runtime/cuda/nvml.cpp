@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "runtime/cuda/library.h"
+#include "runtime/faults.h"
 #include "runtime/try.h"
 
 namespace tilec::cuda {
@@ -21,7 +22,7 @@ std::string read_text(int (*read)(char*, unsigned)) {
 dsl::Result<Nvml> Nvml::open(const std::string& bus_id, const std::vector<std::string>& files) {
   const std::string names[] = {"libnvidia-ml.so.1"};
   const dsl::Result<Library> library =
-      Library::open(files.empty() ? usual_places(names) : files, "no-nvml", "NVML");
+      Library::open(files.empty() ? usual_places(names) : files, Fault::no_nvml, "NVML");
   if (!library) return tl::unexpected(library.error());
   Nvml nvml;
   Functions& functions = nvml.functions_;
@@ -33,11 +34,11 @@ dsl::Result<Nvml> Nvml::open(const std::string& bus_id, const std::vector<std::s
   binder.bind("nvmlSystemGetDriverVersion", functions.driver_version);
   binder.bind("nvmlSystemGetNVMLVersion", functions.nvml_version);
   binder.bind("nvmlErrorString", functions.error_string);
-  TILEC_TRY(binder.finish("no-nvml"));
+  TILEC_TRY(binder.finish(Fault::no_nvml));
   const auto fail = [&](int status, const char* call) {
     const char* words = functions.error_string(status);
-    return dsl::Error::machine("no-nvml", fmt::format("{} failed: {} ({})", call,
-                                                      words ? words : "no description", status));
+    return make_error(Fault::no_nvml, fmt::format("{} failed: {} ({})", call,
+                                                  words ? words : "no description", status));
   };
   if (const int status = functions.init(); status != kSuccess)
     return tl::unexpected(fail(status, "nvmlInit_v2"));

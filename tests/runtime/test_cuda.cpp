@@ -8,6 +8,7 @@
 #include "runtime/cuda/gpu.h"
 #include "runtime/cuda/headers.h"
 #include "runtime/cuda/library.h"
+#include "runtime/cuda/nvml.h"
 #include "runtime/device_operands.h"
 #include "runtime/devices.h"
 #include "runtime/print.h"
@@ -205,6 +206,7 @@ TEST_F(Cuda, SaysWhichKernelFaulted) {
   fail("cuStreamSynchronize", 700);
   const auto waited = gpu->synchronise();
   ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().diagnostics.front().code, "device-call");
   EXPECT_EQ(message_of(waited.error()),
             "cuStreamSynchronize failed: CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory "
             "access was encountered");
@@ -337,6 +339,29 @@ TEST_F(Cuda, ACublasThatFailsIsMissingWithItsWords) {
   ASSERT_EQ((*gpu)->info().missing.size(), 1U);
   EXPECT_TRUE(contains((*gpu)->info().missing[0],
                        "cublasCreate_v2 failed: CUBLAS_STATUS_EXECUTION_FAILED (13): planted"));
+}
+
+TEST_F(Cuda, NamesTheStatusOfCublas) {
+  const std::unique_ptr<Device> gpu = opened();
+  fail("cublasSgemm_v2", 13);
+  const auto result = run_gemm(*gpu, test::naive_artifact(), {.shape = {20, 30, 10}}, {});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().diagnostics.front().code, "cublas-call");
+  EXPECT_EQ(message_of(result.error()),
+            "cublasSgemm_v2 failed: CUBLAS_STATUS_EXECUTION_FAILED (13): planted");
+}
+
+TEST_F(Cuda, NvmlSaysWhatFailed) {
+  const auto unknown_bus = cuda::Nvml::open("0000:99:00.0", {TILEC_FAKE_CUDA});
+  ASSERT_FALSE(unknown_bus);
+  EXPECT_EQ(unknown_bus.error().diagnostics.front().code, "no-nvml");
+  EXPECT_EQ(message_of(unknown_bus.error()),
+            "nvmlDeviceGetHandleByPciBusId_v2 failed: planted (2)");
+  fail("nvmlDeviceGetClockInfo", 3);
+  const auto nvml = cuda::Nvml::open("0000:01:00.0", {TILEC_FAKE_CUDA});
+  ASSERT_TRUE(nvml);
+  EXPECT_EQ(nvml->sm_clock_mhz(), 0);
+  EXPECT_EQ(nvml->watts(), 400);
 }
 
 TEST_F(Cuda, TakesTheGpuWhereNoDeviceIsNamed) {
