@@ -41,10 +41,8 @@ std::string more(const std::string& value) {
 }
 
 std::string threads(const Spec& spec, const Derived& derived) {
-  std::string grid = spec.warp
-                         ? fmt::format("{} = {} warps of {}", text(derived.warp_grid),
-                                       derived.warp_grid.m * derived.warp_grid.n, text(*spec.warp))
-                         : fmt::format("one grid of {} over the tile", text(spec.lane_grid));
+  std::string grid = spec.warp ? fmt::format("{} of {}", text(derived.warp_grid), text(*spec.warp))
+                               : fmt::format("one grid of {} over the tile", text(spec.lane_grid));
   std::string out = row("threads", fmt::format("{} a block, {}: {}", derived.threads,
                                                plural(derived.warps, "warp"), grid));
   std::string_view walks = spec.lanes == LaneOrder::columns ? "n" : "m";
@@ -60,11 +58,12 @@ std::string threads(const Spec& spec, const Derived& derived) {
 
 std::string registers(const Spec& spec, const Derived& derived, const Limits& limits) {
   int allowed = registers_allowed(spec, derived.threads, limits);
-  std::string out = row(
-      "registers", fmt::format("{} expected a thread ({} accumulators, {} for fragments, the rest "
-                               "for copies and addresses); at most {}",
-                               derived.registers_expected, spec.thread.m * spec.thread.n,
-                               spec.thread.m + spec.thread.n, allowed));
+  std::string out =
+      row("registers", fmt::format("{} expected a thread ({}, {} for fragments, the rest "
+                                   "for copies and addresses); at most {}",
+                                   derived.registers_expected,
+                                   plural(int64_t{spec.thread.m} * spec.thread.n, "accumulator"),
+                                   spec.thread.m + spec.thread.n, allowed));
   if (derived.registers_expected > allowed) {
     out += more("more than a thread can have: the assembler will probably spill");
   }
@@ -122,11 +121,10 @@ std::string mix(const Spec& spec, const Derived& derived) {
   int fmas = spec.thread.m * spec.thread.n;
   int loads_a = spec.thread.m / derived.fragment_vector_a;
   int loads_b = spec.thread.n / derived.fragment_vector_b;
-  std::string out =
-      row("ideal mix",
-          fmt::format("a thread and k: {} FMAs, {} + {} {} loads of {} and {} elements", fmas,
-                      loads_a, loads_b, spec.copy == CopyMode::none ? "global" : "shared",
-                      derived.fragment_vector_a, derived.fragment_vector_b));
+  std::string out = row(
+      "ideal mix", fmt::format("a thread and k: {}, {} + {} {} loads of {} and {} elements", fmas,
+                               loads_a, loads_b, spec.copy == CopyMode::none ? "global" : "shared",
+                               derived.fragment_vector_a, derived.fragment_vector_b));
   return out + more(fmt::format("ideal share {} / {} = {:.1f} %", fmas, fmas + loads_a + loads_b,
                                 100 * derived.ideal_share));
 }
