@@ -110,7 +110,9 @@ void BlockRun::fill_constants(Warp& warp) {
     if (constant.base == Constant::Base::variable) value += launch_.variables[constant.variable];
     const Register& reg = code.registers[constant.reg];
     std::byte* at = warp.lanes.registers + reg.slot;
-    if (bytes_of(reg.type) == 8)
+    if (reg.type == Type::pred)
+      warp.lanes.predicates[reg.slot] = value != 0 ? kAllLanes : 0;
+    else if (bytes_of(reg.type) == 8)
       std::fill_n(reinterpret_cast<uint64_t*>(at), kLanes, value);
     else
       std::fill_n(reinterpret_cast<uint32_t*>(at), kLanes, static_cast<uint32_t>(value));

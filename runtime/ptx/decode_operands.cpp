@@ -78,17 +78,18 @@ void Decoder::mismatch(const Operand& operand, Type declared, Type wanted) {
 }
 
 uint32_t Decoder::constant(Constant value, Type type) {
-  if (bytes_of(type) < 8 && value.base == Constant::Base::none)
+  if (type == Type::pred)
+    value.value = value.value != 0;
+  else if (bytes_of(type) < 8 && value.base == Constant::Base::none)
     value.value &= (uint64_t{1} << (8 * bytes_of(type))) - 1;
-  const bool wide = bytes_of(type) == 8;
+  const Type held = type == Type::pred ? type : bytes_of(type) == 8 ? Type::b64 : Type::b32;
   for (const Constant& known : code_.constants) {
     Constant same = known;
     same.reg = value.reg;
-    if (same == value && (bytes_of(type_of(known.reg)) == 8) == wide) return known.reg;
+    if (same == value && type_of(known.reg) == held) return known.reg;
   }
   value.reg = static_cast<uint32_t>(code_.registers.size());
-  code_.registers.push_back(
-      {.type = wide ? Type::b64 : Type::b32, .origin = Register::Origin::constant});
+  code_.registers.push_back({.type = held, .origin = Register::Origin::constant});
   code_.constants.push_back(value);
   return value.reg;
 }
@@ -207,6 +208,7 @@ std::optional<uint32_t> Decoder::source(const Operand& operand, Type wanted) {
 }
 
 std::optional<uint32_t> Decoder::predicate(const Operand& operand) {
+  if (operand.kind == Operand::Kind::integer) return constant(operand.value, Type::pred);
   const auto reg = declared(operand);
   if (!reg) {
     if (operand.kind == Operand::Kind::name)
