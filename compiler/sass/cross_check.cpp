@@ -13,6 +13,7 @@ namespace {
 struct TextRegister {
   int number = 0;
   bool reuse = false;
+  bool pair = false;  // "R10.64": an address of two registers
 };
 
 struct ParsedText {
@@ -68,8 +69,10 @@ std::vector<TextRegister> registers_of(std::string_view operands) {
     if (!digits && word != "Z") continue;
     // Modifiers follow up to the next operand: R4.H0_H0.reuse, |R4|.reuse
     const size_t stop = std::min(operands.find_first_of(",]+ ", end), operands.size());
-    const bool reuse = operands.substr(end, stop - end).find(".reuse") != std::string_view::npos;
-    out.push_back({word == "Z" ? kZeroRegister : number_at(word), reuse});
+    const std::string_view modifiers = operands.substr(end, stop - end);
+    out.push_back({.number = word == "Z" ? kZeroRegister : number_at(word),
+                   .reuse = modifiers.find(".reuse") != std::string_view::npos,
+                   .pair = modifiers.starts_with(".64")});
     i = end - 1;
   }
   return out;
@@ -112,6 +115,8 @@ std::optional<std::string> compare_registers(const Instruction& ours,
     if (!matches)
       return fmt::format("register {} is {}, decoded {}", at, register_name(theirs[next].number),
                          register_name(use.first));
+    if (theirs[next].pair && use.count == 1)
+      return fmt::format("register {} is a pair, decoded as one", at);
     if (theirs[next].reuse) reuse |= reuse_bit(use.slot);
     ++next;
   }
@@ -130,13 +135,21 @@ int text_data_registers(std::string_view mnemonic) {
 }
 
 std::optional<std::string> compare_widths(const Instruction& ours, std::string_view mnemonic) {
-  if (ours.opcode->width != Width::local && ours.opcode->width != Width::global)
-    return std::nullopt;
+  int expected = text_data_registers(mnemonic);
+  switch (ours.opcode->width) {
+    case Width::local:
+    case Width::global:
+      break;
+    case Width::marked:  // CS2R is a pair unless it says .32
+      if (mnemonic == "CS2R") expected = 2;
+      break;
+    default:
+      return std::nullopt;
+  }
   for (const RegisterUse& use : ours.registers()) {
     const bool is_data = use.slot != Slot::a && ours.opcode->slots.front() != 'd';
-    if (is_data && use.count != text_data_registers(mnemonic))
-      return fmt::format("{} data registers in the text, decoded {}", text_data_registers(mnemonic),
-                         use.count);
+    if (is_data && use.count != expected)
+      return fmt::format("{} data registers in the text, decoded {}", expected, use.count);
   }
   return std::nullopt;
 }

@@ -22,13 +22,16 @@ int register_count(const Opcode& opcode, Word word, Slot slot, char letter) {
       return 1;
     case Width::two:
       return 2;
+    case Width::marked:
+      return static_cast<int>(1 + bits(word, 80, 1));
     case Width::wide:
       return slot == Slot::d || slot == Slot::c ? 2 : 1;
     case Width::local:
       return slot == Slot::a ? 1 : data_registers(word);
     case Width::global:
-      if (letter == 'd') return 1;  // LDGSTS: an address in shared memory
-      return slot == Slot::a ? static_cast<int>(1 + bits(word, 72, 1)) : data_registers(word);
+      if (letter == 'd') return 1;  // LDGSTS: an address in shared memory, and one in global
+      if (slot != Slot::a) return data_registers(word);
+      return opcode.slots.front() == 'd' || bits(word, 72, 1) != 0 ? 2 : 1;
     case Width::varies:
       return 0;
   }

@@ -29,6 +29,7 @@ namespace tilec::sass {
 enum class Width : uint8_t {
   one,     // one register each
   two,     // aligned pairs: 64 bits
+  marked,  // a pair where bit 80 is set, else one: CS2R, MOV
   wide,    // IMAD.WIDE: destination and c are pairs
   local,   // data by the size field (bits 73..75), address one register: shared and local memory
   global,  // data by the size field, address a pair where bit 72 is set
