@@ -212,7 +212,10 @@ void Emitter::locate_operand(ir::Id id) {
   const dsl::CopyMap map = ir::copy_map(kernel_, s);
   const int across = map.columns / map.vector;
   const Access first = access(s, 0);
-  Value* row = wide(builder_.CreateAdd(out.row_origin, first.row));
+  // A thread that has nothing to copy points at the first row, so that its loads do no harm.
+  Value* first_row =
+      first.active == nullptr ? first.row : builder_.CreateSelect(first.active, first.row, i32(0));
+  Value* row = wide(builder_.CreateAdd(out.row_origin, first_row));
   Value* column = wide(builder_.CreateAdd(out.column_origin, first.column));
   out.first = advance(out.base, builder_.CreateAdd(builder_.CreateMul(row, out.leading), column));
   out.slice_step =

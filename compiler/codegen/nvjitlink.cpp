@@ -105,9 +105,10 @@ dsl::Result<Assembled> assemble_with_nvjitlink(const std::string& ptx, const std
     return tl::unexpected(dsl::Error::machine("no-assembler", tried, ""));
   }
   const std::string arch = "-arch=" + target;
-  const char* options[] = {arch.c_str(), "-O3", "-verbose", "-lineinfo"};
+  // Without -no-cache a kernel seen before would come back without the words on its registers.
+  const char* options[] = {arch.c_str(), "-O3", "-verbose", "-lineinfo", "-no-cache"};
   Handle handle = nullptr;
-  Status status = call.create(&handle, 4, options);
+  Status status = call.create(&handle, 5, options);
   if (status == 0) status = call.add(handle, kInputPtx, ptx.c_str(), ptx.size() + 1, "tilec.ptx");
   if (status == 0) status = call.complete(handle);
   Assembled out;
