@@ -43,6 +43,7 @@ struct Side {
 Result<Sequence> record(Stopwatch& stopwatch, const Side& side, const GemmProblem& problem,
                         const std::vector<KernelArguments>& sets, int64_t launches) {
   std::vector<KernelArguments> list;
+  list.reserve(static_cast<size_t>(launches));
   for (int64_t i = 0; i < launches; ++i) list.push_back(sets[static_cast<size_t>(i) % sets.size()]);
   Result<SequenceId> id = side.kernel ? stopwatch.record(*side.kernel, list)
                                       : stopwatch.record_cublas(problem.layout, list);

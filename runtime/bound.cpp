@@ -2,16 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 
 namespace tilec {
 namespace {
 
 using dsl::ExpressionKind;
 
-constexpr double u = kUnitRoundoff;
+constexpr double u = kUnitRoundoff;  // as the formulas have it
 constexpr double kUnderflow = 0x1p-149;
 
 Bounded exact(double value) {
@@ -50,58 +51,54 @@ Bounded bounded_sum(double product, double magnitude, int64_t k) {
   return {product, magnitude, k == 0 ? 0 : gamma(k) * magnitude};
 }
 
-Epilogue::Epilogue(const dsl::Expression& expression) {
-  append(expression, 0);
-}
-
-void Epilogue::append(const dsl::Expression& expression, int depth) {
-  for (size_t i = 0; i < expression.children.size(); ++i)
-    append(expression.children[i], depth + static_cast<int>(i));
-  steps_.push_back({expression.kind, expression.number});
-  deepest_ = std::max(deepest_, depth + 1);
+size_t Epilogue::append(const dsl::Expression& expression) {
+  Step step{.kind = expression.kind, .number = expression.number, .left = 0, .right = 0};
+  if (!expression.children.empty()) step.left = append(expression.children[0]);
+  if (expression.children.size() > 1) step.right = append(expression.children[1]);
+  steps_.push_back(step);
+  return steps_.size() - 1;
 }
 
 Bounded Epilogue::evaluate(const EpilogueInputs& inputs) const {
-  constexpr int kInline = 16;
-  Bounded few[kInline];
-  std::vector<Bounded> many(deepest_ > kInline ? static_cast<size_t>(deepest_) : 0);
-  Bounded* stack = many.empty() ? few : many.data();
-  int top = -1;
-  for (const Step& step : steps_) {
+  // The usual epilogue has 7 steps; only a long one needs memory.
+  std::array<Bounded, 16> few;
+  std::vector<Bounded> many(steps_.size() > few.size() ? steps_.size() : 0);
+  const std::span<Bounded> values = many.empty() ? std::span<Bounded>(few) : many;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    const Bounded& left = values[step.left];
+    const Bounded& right = values[step.right];
     switch (step.kind) {
       case ExpressionKind::number:
-        stack[++top] = number(step.number);
+        values[i] = number(step.number);
         break;
       case ExpressionKind::acc:
-        stack[++top] = inputs.acc;
+        values[i] = inputs.acc;
         break;
       case ExpressionKind::c:
-        stack[++top] = exact(inputs.c);
+        values[i] = exact(inputs.c);
         break;
       case ExpressionKind::alpha:
-        stack[++top] = exact(inputs.alpha);
+        values[i] = exact(inputs.alpha);
         break;
       case ExpressionKind::beta:
-        stack[++top] = exact(inputs.beta);
+        values[i] = exact(inputs.beta);
         break;
       case ExpressionKind::negate:
-        stack[top].value = -stack[top].value;
+        values[i] = {-left.value, left.magnitude, left.error};
         break;
       case ExpressionKind::add:
-        --top;
-        stack[top] = sum(stack[top], stack[top + 1], 1);
+        values[i] = sum(left, right, 1);
         break;
       case ExpressionKind::subtract:
-        --top;
-        stack[top] = sum(stack[top], stack[top + 1], -1);
+        values[i] = sum(left, right, -1);
         break;
       case ExpressionKind::multiply:
-        --top;
-        stack[top] = product(stack[top], stack[top + 1]);
+        values[i] = product(left, right);
         break;
     }
   }
-  return stack[0];
+  return values[steps_.size() - 1];
 }
 
 }  // namespace tilec

@@ -19,6 +19,7 @@
 // gives no more than the formula above, and the same to first order in u.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -52,20 +53,21 @@ struct EpilogueInputs {
 /// acc of an element from the float64 sums of reference.h.
 Bounded bounded_sum(double product, double magnitude, int64_t k);
 
-/// An epilogue flattened for speed: evaluates in one walk over a list, without recursion.
+/// An epilogue flattened for speed: one walk over a list, each step after the ones it needs.
 class Epilogue {
  public:
-  explicit Epilogue(const dsl::Expression& expression);
+  explicit Epilogue(const dsl::Expression& expression) { append(expression); }
   Bounded evaluate(const EpilogueInputs& inputs) const;
 
  private:
   struct Step {
     dsl::ExpressionKind kind;
     double number;
+    size_t left;  // steps whose values it takes, as many as its kind has children
+    size_t right;
   };
-  void append(const dsl::Expression& expression, int depth);
-  std::vector<Step> steps_;  // operands before their operation
-  int deepest_ = 0;          // values held at once
+  size_t append(const dsl::Expression& expression);
+  std::vector<Step> steps_;
 };
 
 }  // namespace tilec

@@ -156,7 +156,7 @@ class Buffer {
  private:
   Buffer(Device& device, Address address, int64_t bytes)
       : device_(&device), address_(address), bytes_(bytes) {}
-  void swap(Buffer& other) {
+  void swap(Buffer& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(address_, other.address_);
     std::swap(bytes_, other.bytes_);

@@ -157,10 +157,10 @@ std::string bench_json(std::span<const RunResult> results) {
     Json row = {{"spec", result.provenance.spec}, {"shape", to_string(result.problem.shape)}};
     if (!result.label.empty()) row["label"] = result.label;
     if (result.time) row.update(time_json(*result.time));
-    const bool compared = result.check && result.check->cublas;
-    row["bit_equal"] = compared ? Json(result.check->cublas->bit_equal) : Json();
-    row["check_passed"] = result.check ? Json(result.check->passed) : Json();
-    row["max_error"] = result.check ? Json(result.check->max_error) : Json();
+    const Json check = result.check ? check_json(*result.check) : Json::object();
+    row["bit_equal"] = check.value("bit_equal", Json());
+    row["check_passed"] = check.value("passed", Json());
+    row["max_error"] = check.value("max_error", Json());
     row["problem"] = problem_json(result.problem);
     row["provenance"] = provenance_json(result);
     rows.push_back(row);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <utility>
 
 #include "runtime/cuda/library.h"
@@ -25,7 +26,7 @@ std::vector<std::string> cublas_files() {
 }
 
 void* pointer(Address address) {
-  return reinterpret_cast<void*>(address);
+  return std::bit_cast<void*>(address);
 }
 
 }  // namespace

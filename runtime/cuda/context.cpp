@@ -37,7 +37,7 @@ Result<Context> Context::open(Driver driver, int index) {
 }
 
 Context::Context(Context&& other) noexcept
-    : driver_(other.driver_),
+    : driver_(std::move(other.driver_)),
       device_(other.device_),
       retained_(std::exchange(other.retained_, false)),
       stream_(std::exchange(other.stream_, nullptr)) {}

@@ -24,7 +24,6 @@ class Gpu final : public Device, public Stopwatch {
  public:
   Gpu(Context context, DeviceInfo info) : context_(std::move(context)), info_(std::move(info)) {}
   ~Gpu() override {
-    graphs_.reset();
     blas_.reset();
     if (workspace_ != 0) driver().mem_free(workspace_);
   }
@@ -53,11 +52,9 @@ class Gpu final : public Device, public Stopwatch {
   Result<SequenceId> record_cublas(dsl::OperandLayout layout,
                                    std::span<const KernelArguments> launches) override;
   Result<BurstTime> play(SequenceId sequence, int times) override {
-    Result<BurstTime> burst = graphs_->play(sequence, times);
-    if (!burst) return tl::unexpected(burst.error());
-    return burst;
+    return graphs_.play(sequence, times);
   }
-  void forget(SequenceId sequence) override { graphs_->forget(sequence); }
+  void forget(SequenceId sequence) override { graphs_.forget(sequence); }
 
  private:
   const Driver& driver() const { return context_.driver(); }
@@ -75,26 +72,25 @@ class Gpu final : public Device, public Stopwatch {
   std::optional<Nvml> nvml_;
   Address workspace_ = 0;  // cuBLAS's
   std::optional<Blas> blas_;
-  std::optional<Graphs> graphs_;
+  Graphs graphs_{context_, nvml_};
 };
 
 Result<void> Gpu::open_libraries(const GpuOptions& options) {
   Result<Nvml> nvml = Nvml::open(context_.bus_id(), options.nvml_files);
   if (nvml) {
-    nvml_ = std::move(*nvml);
-    info_.nvml = nvml_->version();
-    if (!nvml_->driver_version().empty()) info_.driver = nvml_->driver_version();
+    info_.nvml = nvml->version();
+    if (!nvml->driver_version().empty()) info_.driver = nvml->driver_version();
+    nvml_.emplace(std::move(*nvml));
   } else {
     info_.missing.push_back("the clock: " + nvml.error().diagnostics.front().message);
   }
-  graphs_.emplace(context_, nvml_ ? &*nvml_ : nullptr);
   Result<Address> workspace = allocate(Blas::kWorkspaceBytes);
   if (!workspace) return tl::unexpected(workspace.error());
   workspace_ = *workspace;
   Result<Blas> blas = Blas::open(options.cublas_files, context_.stream(), workspace_);
   if (blas) {
+    info_.cublas = blas->version();
     blas_.emplace(std::move(*blas));
-    info_.cublas = blas_->version();
   } else {
     info_.missing.push_back("the comparison with cuBLAS: " +
                             blas.error().diagnostics.front().message);
@@ -172,7 +168,7 @@ Result<SequenceId> Gpu::record(KernelId kernel, std::span<const KernelArguments>
   const Result<const Kernel*> found = find(kernel);
   if (!found) return tl::unexpected(found.error());
   last_launched_ = (*found)->name();
-  return graphs_->record(static_cast<int64_t>(launches.size()), [&]() -> Result<void> {
+  return graphs_.record(static_cast<int64_t>(launches.size()), [&]() -> Result<void> {
     for (const KernelArguments& arguments : launches) TILEC_TRY((*found)->launch(arguments));
     return {};
   });
@@ -182,7 +178,7 @@ Result<SequenceId> Gpu::record_cublas(dsl::OperandLayout layout,
                                       std::span<const KernelArguments> launches) {
   if (!blas_) return refuse(Fault::no_cublas, "cuBLAS could not be opened");
   if (!launches.empty()) TILEC_TRY(cublas(layout, launches.front()));
-  return graphs_->record(static_cast<int64_t>(launches.size()), [&]() -> Result<void> {
+  return graphs_.record(static_cast<int64_t>(launches.size()), [&]() -> Result<void> {
     for (const KernelArguments& arguments : launches) TILEC_TRY(blas_->multiply(layout, arguments));
     return {};
   });

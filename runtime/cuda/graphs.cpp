@@ -59,10 +59,10 @@ Result<BurstTime> Graphs::play(SequenceId sequence, int times) {
     TILEC_TRY(context_->check(api.graph_launch(graph, context_->stream()), "cuGraphLaunch"));
   TILEC_TRY(context_->check(api.event_record(stop_, context_->stream()), "cuEventRecord"));
   BurstTime burst;
-  if (nvml_ != nullptr) {
+  if (const std::optional<Nvml>& nvml = *nvml_) {
     // The calls above only enqueue, so the device is at work while these are read.
-    burst.clock_mhz = nvml_->sm_clock_mhz();
-    burst.watts = nvml_->watts();
+    burst.clock_mhz = nvml->sm_clock_mhz();
+    burst.watts = nvml->watts();
   }
   TILEC_TRY(context_->check(api.event_synchronize(stop_), "cuEventSynchronize"));
   float ms = 0;

@@ -20,8 +20,9 @@ namespace tilec::cuda {
 
 class Graphs {
  public:
-  /// `nvml` may be null: then no clock is read. Both must outlive this.
-  Graphs(const Context& context, const Nvml* nvml) : context_(&context), nvml_(nvml) {}
+  /// The clock is read while there is an `nvml`. Both must outlive this.
+  Graphs(const Context& context, const std::optional<Nvml>& nvml)
+      : context_(&context), nvml_(&nvml) {}
   Graphs(const Graphs&) = delete;
   Graphs& operator=(const Graphs&) = delete;
   ~Graphs();
@@ -39,7 +40,7 @@ class Graphs {
   Result<void> ready_events();
 
   const Context* context_;
-  const Nvml* nvml_;
+  const std::optional<Nvml>* nvml_;
   std::map<SequenceId, Recorded> recorded_;
   int next_id_ = 1;
   CUevent start_ = nullptr;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <bit>
 #include <utility>
 
 #include "dsl/shape.h"
@@ -13,24 +15,24 @@
 namespace tilec::cuda {
 namespace {
 
-constexpr size_t kLogBytes = 16384;
+constexpr uintptr_t kLogBytes = 16384;
 // A block may have this much dynamic shared memory without asking for more.
 constexpr int64_t kSharedBytesUnasked = 48 * 1024;
 
-// What the driver's assembler says, in the option form that the driver wants: two lists, the
-// values passed as pointers.
+// What the driver's assembler says, in the option form that the driver wants: two lists, where
+// sizes travel as pointers.
 struct JitLog {
-  std::string errors = std::string(kLogBytes, '\0');
-  std::string notes = std::string(kLogBytes, '\0');
+  std::array<char, kLogBytes> errors{};
+  std::array<char, kLogBytes> notes{};
   CUjit_option options[4] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
                              CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES};
-  void* values[4] = {errors.data(), reinterpret_cast<void*>(kLogBytes), notes.data(),
-                     reinterpret_cast<void*>(kLogBytes)};
+  void* values[4] = {errors.data(), std::bit_cast<void*>(kLogBytes), notes.data(),
+                     std::bit_cast<void*>(kLogBytes)};
 
   std::string text() const {
-    std::string out = errors.c_str();
-    if (*notes.c_str() != '\0') out += std::string(out.empty() ? "" : "\n") + notes.c_str();
-    return out;
+    std::string out = errors.data();
+    if (!out.empty() && notes[0] != '\0') out += '\n';
+    return out + notes.data();
   }
 };
 
