@@ -1,0 +1,103 @@
+// For each rule of the verifier, kernels that break it. Most are planted faults: a good kernel with
+// one line changed, as a wrong pass would change it.
+#include "tests/ir/support.h"
+
+namespace tilec::test {
+namespace {
+
+struct Fault {
+  const char* name;
+  const char* spec;
+  const char* from;  // first occurrence in the printed kernel
+  const char* to;
+  const char* rule;
+};
+
+const char* const kDouble = "tile 16x16x4 thread 4x4 stages 2";
+const char* const kAsync = "tile 64x32x8 warp 32x16 thread 4x4 stages 3";
+const char* const kDirect = "tile 8x8x2 copy none";
+
+const Fault kFaults[] = {
+    {"wrong space", kDouble, "zero acc", "zero fa", "R1"},
+    {"wrong axes", kDouble, "fragment fa = sa[i] at 0", "fragment fa = sb[i] at 0", "R1"},
+    {"copy from the other operand", kDouble, "load ra = a[0]", "load fa = a[0]", "R1"},
+    {"unknown variable", kDouble, "fragment fa = sa[i] at 0", "fragment fa = sa[j] at 0", "R2"},
+    {"variable in use", "tile 8x8x2 thread 2x2", "loop k = 0 to 2", "loop i = 0 to 2", "R2"},
+    {"threads miss the tile", kDouble, "lanes 4x4", "lanes 4x2", "R3"},
+    {"slice too shallow", kDouble, "shared sa[k 4, m 16]", "shared sa[k 2, m 16]", "R3"},
+    {"stride too small", kDouble, "stride 16", "stride 12", "R3"},
+    {"too few staging registers", kDouble, "register ra[4]", "register ra[2]", "R3"},
+    {"no elements", kDouble, "each 4x4", "each 0x4", "R4"},
+    {"huge loop", "tile 8x8x2 thread 2x2", "loop k = 0 to 2", "loop k = 0 to 999999999", "R4"},
+    {"guard removed from a loop", kDirect, "fragment fa = a[i] at k guard",
+     "fragment fa = a[i] at k", "R5"},
+    {"guard removed from a copy", kDouble, "load ra = a[i] guard", "load ra = a[i]", "R5"},
+    {"guard removed from a store", kDouble, "alpha*acc + beta*c guard", "alpha*acc + beta*c", "R5"},
+    {"copy ahead without its condition", kDouble, "a[i + 1] when i + 1 < full", "a[i + 1]", "R5"},
+    {"fragment of another row", kDouble, "fragment fa = sa[i] at 1", "fragment fa = sa[i] at 2",
+     "R6"},
+    {"fragment of another slot", kDouble, "fragment fb = sb[i] at 3",
+     "fragment fb = sb[i + 1] at 3", "R6"},
+    {"copy of another slice", kDouble, "load rb = b[i + 1] when i + 1",
+     "load rb = b[i + 2] when i + 2", "R6"},
+    {"loop one short", kDouble, "loop i = full to slices", "loop i = full to full", "R6"},
+    {"never set to zero", kDouble, "  zero acc\n", "", "R6"},
+    {"stored twice", kDouble, "  if whole {", "  store c = acc : acc guard\n  if whole {", "R7"},
+    {"C read for beta 0", kDouble, "store c = acc : alpha*acc\n",
+     "store c = acc : alpha*acc + beta*c\n", "R7"},
+    {"barrier dropped before fragments", kDouble, "barrier\n      fragment fa", "fragment fa",
+     "R8"},
+    {"barrier dropped after a wait", kAsync, "      barrier\n", "", "R8"},
+    {"wait one short", kAsync, "wait 1", "wait 2", "R8"},
+    {"wait dropped", kAsync, "      wait 1\n", "", "R8"},
+    {"commit dropped", kAsync, "      commit\n", "", "R8"},
+    {"too few slots", kAsync, "stages 3", "stages 2", "R8"},
+    {"barrier dropped before the tail", kDouble, "  barrier\n  loop i = full", "  loop i = full",
+     "R9"},
+};
+
+TEST(Verifier, CatchesPlantedFaults) {
+  for (const Fault& fault : kFaults) {
+    const ir::Kernel good = lowered(fault.spec);
+    ASSERT_EQ(broken_rule(good), "") << fault.spec;
+    std::string text = ir::print(good);
+    const size_t at = text.find(fault.from);
+    ASSERT_NE(at, std::string::npos) << fault.name << "\n" << text;
+    text.replace(at, std::string(fault.from).size(), fault.to);
+    const dsl::Result<ir::Kernel> bad = ir::parse({"fault.tile", text});
+    ASSERT_TRUE(bad) << fault.name << "\n" << dsl::render(bad.error());
+    EXPECT_EQ(broken_rule(*bad), fault.rule) << fault.name << "\n" << text;
+  }
+}
+
+TEST(Verifier, NamesEachRuleOnce) {
+  for (const char* rule : {"R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R9"}) {
+    bool found = false;
+    for (const Fault& fault : kFaults) found |= std::string(rule) == fault.rule;
+    EXPECT_TRUE(found) << "no kernel breaks " << rule;
+  }
+}
+
+// Not only the lines picked above: whichever barrier or wait of a loop goes, something is broken.
+// Between loops the pass may place one too many, since it does not know where the first one ended.
+TEST(Verifier, MissesNoBarrierAndNoWait) {
+  for (const std::string& spec : kinds()) {
+    const std::string text = ir::print(lowered(spec));
+    for (const char* word : {"barrier\n", "wait "}) {
+      for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+        std::string without = text;
+        without.erase(at, text.find('\n', at) - at);
+        const dsl::Result<ir::Kernel> kernel = ir::parse({"k.tile", without});
+        ASSERT_TRUE(kernel);
+        const size_t line = text.rfind('\n', at);
+        const bool after_a_loop = text[line - 1] == '}';
+        const bool in_a_loop = text.compare(at - 4, 4, "    ") == 0;
+        if (in_a_loop && !after_a_loop && broken_rule(*kernel).empty())
+          ADD_FAILURE() << spec << ": needless " << word << " at " << at << "\n" << text;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilec::test
