@@ -42,30 +42,18 @@ uint32_t passes(const uint64_t* at, uint32_t mask, uint32_t bytes, uint32_t& dis
 
 }  // namespace
 
-// Up to 4 bytes a lane go in one go; 8 bytes by half warps, 16 bytes by quarter warps, where
-// neighbouring parts go together if they cost no pass more than the dearer of them.
+// Up to 4 bytes a lane go in one go; 8 bytes by half warps; 16 bytes by half warps too, each of
+// which takes as many passes as its most wanted bank has distinct words to give.
 Wavefronts count_wavefronts(const uint64_t* at, uint32_t mask, uint32_t bytes) {
-  const uint32_t parts = bytes <= 4 ? 1 : bytes <= 8 ? 2 : 4;
+  const uint32_t parts = bytes <= 4 ? 1 : 2;
   const uint32_t lanes = kLanes / parts;
   Wavefronts out;
   for (uint32_t part = 0; part < parts; ++part) {
     const uint32_t part_mask = mask & ((lanes == 32 ? ~0u : (1u << lanes) - 1) << (part * lanes));
     if (part_mask == 0) continue;
     uint32_t distinct = 0;
-    uint32_t taken = passes(at, part_mask, bytes, distinct);
-    uint32_t ideal = (distinct + 31) / 32;
-    if (part % 2 == 0 && part + 1 < parts) {
-      const uint32_t both = part_mask | (mask & ((1u << lanes) - 1) << ((part + 1) * lanes));
-      uint32_t distinct_both = 0;
-      const uint32_t together = passes(at, both, bytes, distinct_both);
-      if (together <= 1 && both != part_mask) {
-        taken = together;
-        ideal = 1;
-        ++part;
-      }
-    }
-    out.taken += taken;
-    out.ideal += ideal;
+    out.taken += passes(at, part_mask, bytes, distinct);
+    out.ideal += (distinct + 31) / 32;
   }
   return out;
 }

@@ -221,19 +221,18 @@ void BlockRun::run_warp(Warp& warp) {
     Split& split = warp.ready[index];
     split.last_run = ++warp.steps;
     const CodeBlock& block = launch_.code->blocks[split.block];
-    execute(warp, split, block);
-    if (block.control == kNone && block.next != kNone) {
-      move_to(warp, index, block.next);
-    } else {
-      control(warp, index, block);
+    if (executed_ > launch_.config.max_block_instructions) {
+      found(FindingKind::too_long, launch_.ops[block.begin], warp, split.mask, Space::none, 0, 0,
+            "more than " + std::to_string(launch_.config.max_block_instructions) +
+                " warp instructions in one block");
+      stop_ = true;
+      return;
     }
-  }
-  if (executed_ > launch_.config.max_block_instructions && !stop_) {
-    const Op& op = launch_.ops[std::min<size_t>(launch_.ops.size() - 1, 0)];
-    found(FindingKind::too_long, op, warp, warp.alive, Space::none, 0, 0,
-          "more than " + std::to_string(launch_.config.max_block_instructions) +
-              " warp instructions in one block");
-    stop_ = true;
+    execute(warp, split, block);
+    if (block.control == kNone && block.next != kNone)
+      move_to(warp, index, block.next);
+    else
+      control(warp, index, block);
   }
 }
 

@@ -12,7 +12,7 @@
 namespace tilec::ptx {
 
 /// Codes of diagnostics, in the order of the road: text, module, instruction, launch.
-inline constexpr std::array<std::string_view, 36> kDiagnosticCodes = {
+inline constexpr std::array<std::string_view, 33> kDiagnosticCodes = {
     "ptx-not-text",             // bytes that no PTX file has
     "ptx-truncated",            // the text ends inside something
     "ptx-syntax",               // expected X, found Y
@@ -38,7 +38,6 @@ inline constexpr std::array<std::string_view, 36> kDiagnosticCodes = {
     "ptx-type-mismatch",        // type of a register against the instruction's
     "ptx-bad-guard",            // guard is no predicate
     "ptx-state-space",          // address of a variable in another space
-    "ptx-no-end",               // control flow runs past the end of a function
     "launch-no-entry",          //
     "launch-argument-count",    //
     "launch-argument-type",     //
@@ -47,8 +46,6 @@ inline constexpr std::array<std::string_view, 36> kDiagnosticCodes = {
     "launch-bounds",            // .reqntid or .maxntid against the block
     "launch-shared",            // shared memory over the limit
     "launch-config",            // other fields of LaunchConfig
-    "ptx-call",                 // arguments of a call against the function's
-    "ptx-recursion",            //
 };
 
 /// Collects diagnostics of one text; after `kMost` the rest is dropped.

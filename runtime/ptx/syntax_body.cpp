@@ -119,13 +119,8 @@ void SyntaxReader::read_instruction(Function& function) {
   if (token.kind != TokenKind::word || token.text[0] == '.' || token.text[0] == '%')
     return fault_expected("an instruction");
   split_opcode(next().text, instruction);
-  while (!broken_ && !peek().is(";")) {
+  while (!broken_ && (instruction.operands.empty() ? !peek().is(";") : accept(",")))
     instruction.operands.push_back(read_operand());
-    if (!accept(",")) {
-      // `call (results), name, (arguments);` may leave its commas out.
-      if (instruction.opcode != "call" || peek().kind == TokenKind::end) break;
-    }
-  }
   if (!expect(";")) return;
   function.body.push_back(std::move(instruction));
 }
