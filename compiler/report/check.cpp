@@ -52,8 +52,9 @@ class Parser {
       if (text_[at_] != ',') {
         report("budget-separator", at_, at_ + 1, "a comma is expected between budgets");
         at_ = std::min(text_.find(',', at_), text_.size());
+        if (at_ == text_.size()) break;
       }
-      if (at_ < text_.size()) ++at_;
+      ++at_;
       skip_spaces();
       if (at_ == text_.size())
         report("budget-empty", at_, at_, "a budget is expected after the comma", kExample);

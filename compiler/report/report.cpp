@@ -42,9 +42,12 @@ Occupancy occupancy_of(const Artifact& artifact, const Target& target, int regis
       {fits.by_limit, "blocks"},
   }};
   out.limit = std::ranges::min_element(limits, {}, [](const auto& l) { return l.first; })->second;
+  // One more block is worth naming only where the thread tile could live in so few registers.
   const int others = std::min({fits.by_shared, fits.by_threads, fits.by_limit});
+  const int least = dsl::registers_needed(artifact.spec.thread);
   for (int fewer = (registers - 1) / kRegisterStep * kRegisterStep;
-       others > fits.by_registers && fewer > 0 && out.next_registers == 0; fewer -= kRegisterStep)
+       others > fits.by_registers && fewer >= least && out.next_registers == 0;
+       fewer -= kRegisterStep)
     if (residency_with(artifact, target, fewer).by_registers > fits.by_registers)
       out.next_registers = fewer;
   return out;

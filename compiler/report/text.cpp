@@ -134,23 +134,26 @@ std::string assembler_line(const Report& report) {
 }
 
 std::string predictions(const Report& report) {
-  std::string out = "Predicted:\n";
+  std::string out = "\nPredicted\n\n";
+  const auto row = [&](std::string_view title, const std::string& what) {
+    out += fmt::format("  {:<{}} {}\n", title, kTitleWidth, what);
+  };
   if (report.steady) {
     const sass::BankUse& use = report.steady->register_file;
-    out += fmt::format("  register file    {:.2f} cycles an FMA ({} operands read, {} reused)\n",
-                       use.cycles_per_fma(), use.operands_read, use.operands_reused);
+    row("register file", fmt::format("{:.2f} cycles an FMA; {} operands read, {} reused",
+                                     use.cycles_per_fma(), use.operands_read, use.operands_reused));
   }
-  out += fmt::format("  shared memory    {} a block and slice\n",
-                     report.shared_conflicts == 0
-                         ? "no bank conflicts"
-                         : counted(report.shared_conflicts, "extra wavefront", "extra wavefronts"));
+  row("shared memory",
+      report.shared_conflicts == 0
+          ? "no bank conflicts"
+          : fmt::format("{} a block and slice",
+                        counted(report.shared_conflicts, "extra wavefront", "extra wavefronts")));
   if (report.executed) {
     const Executed& executed = *report.executed;
-    out += fmt::format(
-        "  {}x{}x{}    {}, {:g} trips; {:.0f} instructions a thread, {} of them multiply-adds\n",
-        executed.shape.m, executed.shape.n, executed.shape.k,
-        counted(executed.blocks, "block", "blocks"), executed.trips, executed.instructions,
-        percent(executed.fma_share));
+    row(fmt::format("{}x{}x{}", executed.shape.m, executed.shape.n, executed.shape.k),
+        fmt::format("{}; {:g} trips, {:.0f} instructions a thread, {} multiply-adds",
+                    counted(executed.blocks, "block", "blocks"), executed.trips,
+                    executed.instructions, percent(executed.fma_share)));
   }
   return out;
 }
@@ -278,8 +281,6 @@ std::string to_text(const Report& report, const TextStyle& style) {
     out += fmt::format("Kernel: {}, {} multiply-adds\n",
                        counted(report.code->instructions, "instruction", "instructions"),
                        report.code->fma);
-  } else {
-    out += "\n";
   }
   out += predictions(report);
   if (report.steady) out += lines_section(*report.steady, style);
