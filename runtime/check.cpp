@@ -79,11 +79,10 @@ Tally judge_row(const GemmProblem& problem, const Epilogue& epilogue, const Oper
 int64_t count_nans(const Image& image) {
   std::atomic<int64_t> count = 0;
   const int64_t columns = image.stored().columns;
-  parallel_ranges(image.stored().rows, 16, [&](int64_t begin, int64_t end) {
+  parallel_rows(image.stored().rows, columns, [&](int64_t row) {
     int64_t found = 0;
-    for (int64_t row = begin; row < end; ++row)
-      for (int64_t column = 0; column < columns; ++column)
-        found += std::isnan(row_of(image, row)[column]) ? 1 : 0;
+    for (int64_t column = 0; column < columns; ++column)
+      found += std::isnan(row_of(image, row)[column]) ? 1 : 0;
     count += found;
   });
   return count;
@@ -134,7 +133,9 @@ CheckResult check_result(const GemmProblem& problem, const dsl::Expression& epil
   const auto most = static_cast<size_t>(options.most_findings);
   Tally all;
   std::mutex lock;
-  parallel_for(static_cast<int64_t>(samples.rows.size()), [&](int64_t r) {
+  const auto rows = static_cast<int64_t>(samples.rows.size());
+  const auto columns = static_cast<int64_t>(samples.columns.size());
+  parallel_rows(rows, columns, [&](int64_t r) {
     Tally tally =
         judge_row(problem, effective, before, after.c, samples, sums, static_cast<size_t>(r), most);
     const std::scoped_lock hold(lock);
@@ -161,7 +162,7 @@ CublasComparison compare_with_cublas(const GemmProblem& problem, const Operands&
   const double gamma_c = gamma(2);
   CublasComparison out;
   std::mutex lock;
-  parallel_for(problem.shape.m, [&](int64_t row) {
+  parallel_rows(problem.shape.m, problem.shape.n, [&](int64_t row) {
     const CublasComparison found =
         compare_row(problem, gamma_acc, gamma_c, norms_a[static_cast<size_t>(row)], norms_b,
                     row_of(before.c, row), row_of(kernel_c, row), row_of(cublas_c, row));

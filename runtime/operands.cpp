@@ -62,14 +62,11 @@ Image Image::make(const Stored& stored, int64_t guard, Fill fill, uint64_t seed)
       data[i] = std::bit_cast<float>(guard_word(static_cast<uint64_t>(i)));
   });
   if (fill == Fill::poison) return image;
-  const int64_t rows_a_task = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, stored.columns));
-  parallel_ranges(stored.rows, rows_a_task, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      float* out = image.elements() + row * stored.ld;
-      const auto first = static_cast<uint64_t>(row * stored.columns);
-      for (int64_t column = 0; column < stored.columns; ++column)
-        out[column] = random_operand(seed, first + static_cast<uint64_t>(column));
-    }
+  parallel_rows(stored.rows, stored.columns, [&](int64_t row) {
+    float* out = image.elements() + row * stored.ld;
+    const auto first = static_cast<uint64_t>(row * stored.columns);
+    for (int64_t column = 0; column < stored.columns; ++column)
+      out[column] = random_operand(seed, first + static_cast<uint64_t>(column));
   });
   return image;
 }

@@ -29,4 +29,14 @@ void parallel_ranges(int64_t count, int64_t piece, const Work& work) {
                [&](int64_t i) { work(i * piece, std::min(count, (i + 1) * piece)); });
 }
 
+/// Calls work(row) for each row of a matrix, in pieces large enough to be worth a core.
+template <class Work>
+void parallel_rows(int64_t rows, int64_t columns, const Work& work) {
+  constexpr int64_t kPiece = 1 << 15;  // elements
+  parallel_ranges(rows, std::max<int64_t>(1, kPiece / std::max<int64_t>(1, columns)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t row = begin; row < end; ++row) work(row);
+                  });
+}
+
 }  // namespace tilec

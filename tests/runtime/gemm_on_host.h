@@ -40,4 +40,7 @@ inline Operands right_result(const GemmProblem& problem, const Operands& before)
 /// One thread an element, 16x16 tiles, layout nn, any shape.
 Artifact naive_artifact();
 
+/// The same with one piece of its PTX changed; fails the test if the piece is not there.
+Artifact spoilt_artifact(const std::string& from, const std::string& to);
+
 }  // namespace tilec::test

@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include "tests/runtime/gemm_on_host.h"
 
 namespace tilec::test {
@@ -96,6 +98,16 @@ $done:
   ret;
 }
 )";
+  return artifact;
+}
+
+Artifact spoilt_artifact(const std::string& from, const std::string& to) {
+  Artifact artifact = naive_artifact();
+  const size_t at = artifact.ptx.find(from);
+  if (at == std::string::npos)
+    ADD_FAILURE() << "not in the kernel: " << from;
+  else
+    artifact.ptx.replace(at, from.size(), to);
   return artifact;
 }
 

@@ -5,6 +5,7 @@
 
 #include "runtime/bound.h"
 #include "runtime/check.h"
+#include "runtime/random.h"
 #include "runtime/reference.h"
 #include "tests/runtime/gemm_on_host.h"
 
@@ -158,6 +159,23 @@ TEST(Check, KeepsTheFirstFindingsAndCountsAll) {
   EXPECT_EQ(out.failures[4].column, 4);
   EXPECT_EQ(out.touched.count, 34 * 3);
   EXPECT_EQ(out.touched.first.size(), 5U);
+}
+
+// Whatever single word changes, and wherever, the check fails.
+TEST(Check, CatchesAnyChangedWord) {
+  for (uint64_t round = 0; round < 300; ++round) {
+    const GemmProblem problem = padded_problem(round % 2 == 0 ? 0.0F : -0.5F);
+    const Operands before = operands_of(problem);
+    Operands after = right_result(problem, before);
+    Image* images[] = {&after.a, &after.b, &after.c};
+    Image& image = *images[round % 3];
+    const uint64_t bits = random_bits(99, round);
+    float& word = image.all()[bits % static_cast<uint64_t>(image.words())];
+    const float was = word;
+    word = round % 5 == 0 ? NAN : 10;
+    if (std::bit_cast<uint32_t>(was) == std::bit_cast<uint32_t>(word)) continue;
+    EXPECT_FALSE(check(problem, before, after).passed) << round;
+  }
 }
 
 TEST(Check, GuardsPoisonReadsOutside) {

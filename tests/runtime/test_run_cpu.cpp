@@ -9,19 +9,10 @@
 namespace tilec {
 namespace {
 
-Result<RunResult> run(const Artifact& artifact, const GemmProblem& problem, RunOptions options = {},
-                      CpuOptions cpu = {.checks = ptx::Checks::all}) {
-  const std::unique_ptr<Device> device = open_cpu(cpu);
+Result<RunResult> run(const Artifact& artifact, const GemmProblem& problem,
+                      const RunOptions& options = {}) {
+  const std::unique_ptr<Device> device = open_cpu({});
   return run_gemm(*device, artifact, problem, options);
-}
-
-// The kernel with one piece of its text changed; the piece must be there.
-Artifact spoilt(const std::string& from, const std::string& to) {
-  Artifact artifact = test::naive_artifact();
-  const size_t at = artifact.ptx.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  artifact.ptx.replace(at, from.size(), to);
-  return artifact;
 }
 
 TEST(RunCpu, PassesOnEveryShapeAndScalar) {
@@ -78,14 +69,14 @@ TEST(RunCpu, CatchesPlantedFaults) {
       {"alpha left out", "mul.rn.f32 %f1, %f1, %f4", "mul.rn.f32 %f1, %f1, %f5"},
   };
   for (const auto& row : rows) {
-    const auto result = run(spoilt(row.from, row.to), problem);
+    const auto result = run(test::spoilt_artifact(row.from, row.to), problem);
     ASSERT_TRUE(result) << row.what << dsl::render(result.error());
     EXPECT_FALSE(result->check->passed) << row.what;
   }
 }
 
 TEST(RunCpu, CatchesCReadForBetaZero) {
-  const auto result = run(spoilt("@%p3 bra $put;", ""), {.shape = {33, 17, 29}});
+  const auto result = run(test::spoilt_artifact("@%p3 bra $put;", ""), {.shape = {33, 17, 29}});
   ASSERT_TRUE(result) << dsl::render(result.error());
   EXPECT_FALSE(result->check->passed);
   EXPECT_EQ(result->check->nan_elements, 33 * 17);
@@ -93,25 +84,30 @@ TEST(RunCpu, CatchesCReadForBetaZero) {
 
 TEST(RunCpu, CatchesAMissingGuard) {
   // Without the test against M the last tile's rows run past the end of A and C.
-  const auto past_the_end = run(spoilt("setp.ge.s32 %p1, %r7, %r1;", "setp.ge.s32 %p1, %r7, 9999;"),
-                                {.shape = {33, 17, 29}});
+  const auto past_the_end =
+      run(test::spoilt_artifact("setp.ge.s32 %p1, %r7, %r1;", "setp.ge.s32 %p1, %r7, 9999;"),
+          {.shape = {33, 17, 29}});
   ASSERT_FALSE(past_the_end);
   EXPECT_EQ(past_the_end.error().road, dsl::Road::check);
   EXPECT_EQ(past_the_end.error().diagnostics.front().code, "ptx-out-of-bounds");
-  // Without the test against N it runs into the next row, or into the gap where there is one.
-  const auto into_the_gap = run(spoilt("setp.ge.s32 %p1, %r8, %r2;", "setp.ge.s32 %p1, %r8, 9999;"),
-                                {.shape = {16, 17, 8}, .ldb = 64, .ldc = 64}, {}, {});
-  if (into_the_gap) {
-    EXPECT_FALSE(into_the_gap->check->passed);
-    EXPECT_GT(into_the_gap->check->touched.count, 0);
-  } else {
-    EXPECT_EQ(into_the_gap.error().road, dsl::Road::check);
-  }
+}
+
+TEST(RunCpu, CatchesStoresBetweenRows) {
+  // Every store goes 16 elements too far left: into the gap before its row, and for the first row
+  // into the offset before C.
+  const auto result = run(test::spoilt_artifact("st.global.f32 [%rd3]", "st.global.f32 [%rd3+-64]"),
+                          {.shape = {16, 16, 8}, .ldc = 64, .offset_c = 32});
+  ASSERT_TRUE(result) << dsl::render(result.error());
+  EXPECT_FALSE(result->check->passed);
+  EXPECT_EQ(result->check->failed, 16 * 16);
+  EXPECT_EQ(result->check->touched.count, 16 * 16);
+  EXPECT_EQ(result->check->touched.first[0].where, "guard before the first element, word -16");
 }
 
 TEST(RunCpu, ReportsPtxThatItCannotRead) {
   const auto result =
-      run(spoilt("fma.rn.f32 %f1, %f2, %f3, %f1", "fuse.f32 %f1, %f2"), {.shape = {4, 4, 4}});
+      run(test::spoilt_artifact("fma.rn.f32 %f1, %f2, %f3, %f1", "fuse.f32 %f1, %f2"),
+          {.shape = {4, 4, 4}});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().road, dsl::Road::user);
 }

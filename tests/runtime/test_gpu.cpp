@@ -1,0 +1,105 @@
+// The GPU of the machine at hand, where there is one; skipped elsewhere.
+#include <gtest/gtest.h>
+
+#include "runtime/cuda/gpu.h"
+#include "runtime/device_operands.h"
+#include "runtime/print.h"
+#include "runtime/run.h"
+#include "tests/runtime/gemm_on_host.h"
+
+namespace tilec {
+namespace {
+
+class Gpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    Result<std::unique_ptr<Device>> opened = cuda::open_gpu({});
+    if (!opened) GTEST_SKIP() << opened.error().diagnostics.front().message;
+    device = std::move(*opened);
+  }
+  std::unique_ptr<Device> device;
+};
+
+TEST_F(Gpu, SaysWhatItIs) {
+  const DeviceInfo& info = device->info();
+  EXPECT_FALSE(info.name.empty());
+  EXPECT_FALSE(info.driver.empty());
+  EXPECT_GT(info.sm_count, 0);
+  EXPECT_GT(info.clock_mhz, 0);
+  EXPECT_GT(info.l2_bytes, 0);
+}
+
+TEST_F(Gpu, RunsEveryShapeAndScalar) {
+  for (const dsl::GemmShape& shape :
+       {dsl::GemmShape{129, 127, 65}, dsl::GemmShape{1, 1, 1}, dsl::GemmShape{16, 48, 0},
+        dsl::GemmShape{0, 16, 16}, dsl::GemmShape{16, 0, 16}, dsl::GemmShape{33, 257, 1}})
+    for (float alpha : {0.0F, 1.0F, -0.5F})
+      for (float beta : {0.0F, 1.0F, -0.5F}) {
+        const auto result = run_gemm(*device, test::naive_artifact(),
+                                     {.shape = shape, .alpha = alpha, .beta = beta}, {});
+        ASSERT_TRUE(result) << dsl::render(result.error());
+        EXPECT_TRUE(result->check->passed) << run_text(*result);
+      }
+}
+
+TEST_F(Gpu, CublasIsRightInEveryLayout) {
+  if (device->info().cublas.empty()) GTEST_SKIP() << "no cuBLAS";
+  for (bool a_transposed : {false, true})
+    for (bool b_transposed : {false, true}) {
+      const GemmProblem problem = *complete({.shape = {130, 71, 93},
+                                             .layout = {a_transposed, b_transposed},
+                                             .lda = 150,
+                                             .ldb = 110,
+                                             .ldc = 80,
+                                             .alpha = 1.5F,
+                                             .beta = -1,
+                                             .offset_a = 1,
+                                             .offset_c = 3});
+      const Operands before = make_operands(problem, true, true);
+      const auto placed = DeviceOperands::upload(*device, before);
+      ASSERT_TRUE(placed) << dsl::render(placed.error());
+      const auto run = device->cublas(problem.layout, placed->arguments(problem));
+      ASSERT_TRUE(run) << dsl::render(run.error());
+      const auto after = placed->download(*device, before);
+      ASSERT_TRUE(after) << dsl::render(after.error());
+      EXPECT_TRUE(
+          check_result(problem, dsl::default_epilogue(), {16, 16}, before, *after, {}).passed);
+    }
+}
+
+TEST_F(Gpu, TimesBothSides) {
+  const auto result = run_gemm(*device, test::naive_artifact(), {.shape = {256, 256, 256}},
+                               {.bench = BenchOptions{.bursts = 5}});
+  ASSERT_TRUE(result) << dsl::render(result.error());
+  ASSERT_TRUE(result->time);
+  EXPECT_GT(result->time->kernel.median_us, 1);
+  EXPECT_LT(result->time->kernel.median_us, 10000);
+  if (result->time->cublas) {
+    EXPECT_LT(result->time->ratio, 1);
+  }
+  if (!device->info().nvml.empty()) {
+    EXPECT_GT(result->time->kernel.clock_mhz, 100);
+    EXPECT_LT(result->time->share_of_peak, 0.5);
+  }
+}
+
+// Rows past the end of C lie in the guard zone: nothing faults, and the check must see it.
+TEST_F(Gpu, GuardZonesCatchAMissingGuard) {
+  const auto result = run_gemm(
+      *device, test::spoilt_artifact("setp.ge.s32 %p1, %r7, %r1;", "setp.ge.s32 %p1, %r7, 9999;"),
+      {.shape = {33, 17, 29}}, {});
+  ASSERT_TRUE(result) << dsl::render(result.error());
+  EXPECT_FALSE(result->check->passed);
+  EXPECT_EQ(result->check->failed, 0);
+  EXPECT_EQ(result->check->touched.count, 15 * 17);
+}
+
+TEST_F(Gpu, KeepsTheLogOfTheDriversAssembler) {
+  const auto kernel = device->load(test::spoilt_artifact("fma.rn.f32", "fuse.rn.f32"));
+  ASSERT_FALSE(kernel);
+  EXPECT_NE(kernel.error().diagnostics.front().message.find("ptxas"), std::string::npos)
+      << dsl::render(kernel.error());
+}
+
+}  // namespace
+}  // namespace tilec
