@@ -27,8 +27,7 @@ const ir::Storage& Emitter::operand_of(const ir::Storage& ring) const {
 // Elements that lie together and aligned: what one shared access may take, at most.
 int Emitter::shared_width(const ir::Storage& ring) const {
   int width = ring.vector;
-  while (width > 1 && (ring.stride % width != 0 || ring.rows * ring.stride % width != 0 ||
-                       (ring.swizzle > 0 && ring.swizzle % width != 0)))
+  while (width > 1 && (ring.stride % width != 0 || (ring.swizzle > 0 && ring.swizzle % width != 0)))
     width /= 2;
   return width;
 }
@@ -40,7 +39,7 @@ llvm::Value* Emitter::shared_pointer(ir::Id id, Value* slot, Value* k, Value* x,
   const bool k_is_row = ring.row_axis == ir::Axis::k;
   Value* base = builder_.CreateConstGEP1_64(
       builder_.getFloatTy(), shared_, static_cast<uint64_t>(ring_base_[static_cast<size_t>(id)]));
-  Value* start = scaled(slot, int64_t{ring.rows} * ring.stride);
+  Value* start = scaled(slot, ir::slot_elements(ring));
   if (ring.swizzle == 0) {
     Value* thread = k_is_row ? x : scaled(x, ring.stride);
     Value* along_k = k_is_row ? scaled(k, ring.stride) : k;

@@ -86,7 +86,7 @@ void Emitter::declare() {
     const ir::Storage& s = kernel_.storage[id];
     if (s.space != ir::Space::shared) continue;
     ring_base_[id] = elements;
-    elements += int64_t{s.stages} * s.rows * s.stride;
+    elements += int64_t{s.stages} * ir::slot_elements(s);
   }
   if (elements == 0) return;
   shared_ = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(real, 0), false,

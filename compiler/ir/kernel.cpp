@@ -21,6 +21,11 @@ int shared_offset(const Storage& ring, int k, int x) {
   return row * ring.stride + column;
 }
 
+int slot_elements(const Storage& ring) {
+  constexpr int kAlignment = 4;  // elements in 16 bytes
+  return (ring.rows * ring.stride + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 dsl::CopyMap copy_map(const Kernel& kernel, const Storage& operand) {
   const auto extent = [&](Axis axis) {
     return axis == Axis::k ? kernel.tile_k : axis == Axis::m ? kernel.tile.m : kernel.tile.n;

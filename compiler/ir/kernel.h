@@ -168,6 +168,9 @@ struct Kernel {
 /// dsl::shared_offset.
 int shared_offset(const Storage& ring, int k, int x);
 
+/// Elements from one slot of a ring to the next: rounded up to 16 bytes, so that each is aligned.
+int slot_elements(const Storage& ring);
+
 /// How the threads of the block bring a slice of `operand`, A or B, into a ring; see dsl/derive.h.
 dsl::CopyMap copy_map(const Kernel& kernel, const Storage& operand);
 
