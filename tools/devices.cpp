@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/cuda/probe.h"
 #include "runtime/devices.h"
 #include "runtime/problem.h"
 #include "tools/read_specs.h"
@@ -23,8 +24,7 @@ dsl::Result<std::unique_ptr<Device>> take_device(const std::string& wanted) {
 }
 
 std::string gpu_target() {
-  dsl::Result<std::unique_ptr<Device>> gpu = cuda::open_gpu({});
-  return gpu ? (*gpu)->info().target : "";
+  return cuda::probe_target({});
 }
 
 dsl::Result<RunResult> run_kernel(Device& device, const dsl::Spec& spec, GemmProblem problem,

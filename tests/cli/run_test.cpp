@@ -266,20 +266,5 @@ TEST(Missing, AGpu) {
   EXPECT_NE(bench.err.find("tilec report"), std::string::npos) << bench.err;
 }
 
-TEST(Bench, TablesAndJsonOnAGpu) {
-  Outcome text = tilec({"bench", kSmallSpec, kMainSpec, "--shape", "256x256x256", "512"});
-  if (text.code == 4) GTEST_SKIP() << "no GPU here";
-  EXPECT_EQ(text.code, 0) << text.err;
-  EXPECT_EQ(std::ranges::count(text.out, '\n'), 5) << text.out;
-  Outcome in_json = tilec({"bench", kSmallSpec, "--shape", "256x256x256", "--json"});
-  json result = json::parse(in_json.out);
-  EXPECT_EQ(result["schema"], "tilec.bench/1");
-  ASSERT_EQ(result["rows"].size(), 1U);
-  for (const char* key : {"spec", "shape", "kernel_us", "cublas_us", "ratio", "clock_mhz",
-                          "share_of_peak", "bit_equal", "provenance"}) {
-    EXPECT_TRUE(result["rows"][0].contains(key)) << key;
-  }
-}
-
 }  // namespace
 }  // namespace tilec
