@@ -93,6 +93,7 @@ Result<std::vector<Spec>> read_specs(const Source& source, std::span<const Limit
                                      std::string_view default_target) {
   Parsed parsed = parse_all(source);
   std::vector<Spec> specs;
+  specs.reserve(parsed.specs.size());
   for (const SpecAst& ast : parsed.specs) {
     specs.push_back(complete_into(ast, targets, default_target, parsed.faults));
   }

@@ -23,6 +23,7 @@ class Lexer {
   Lexer(std::string_view text, std::vector<Diagnostic>& faults) : text_(text), faults_(faults) {}
 
   std::vector<Token> run() {
+    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark, which some editors write
     while (true) {
       skip_space_and_comments();
       if (at_ == text_.size()) break;

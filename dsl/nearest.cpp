@@ -249,8 +249,13 @@ class Search {
 
 Request nearest_legal(const Request& request, const Limits& limits) {
   // Most ways out are short, and a search that may go far has far more to keep in mind.
+  Request bare = request;
+  bare.epilogue = Expression{};  // no rule looks at it, and it is dear to copy
   for (double bound : {2.5, 6.0, 20.0}) {
-    if (std::optional<Request> found = Search(request, limits, bound).run()) return *found;
+    if (std::optional<Request> found = Search(bare, limits, bound).run()) {
+      found->epilogue = request.epilogue;
+      return *found;
+    }
   }
   Request plain;
   plain.name = request.name;

@@ -105,6 +105,7 @@ TEST(Parser, ReadsCommentsLinesAndKernels) {
             "gemm: tile(m=8, n=8) thread(m=1, n=1)");
   EXPECT_EQ(parsed("kernel a { tile 8x8 } kernel b_2 { tile 4x4 stages 2 }"),
             "a: tile(m=8, n=8); b_2: tile(m=4, n=4) stages(value=2)");
+  EXPECT_EQ(parsed("\xef\xbb\xbftile 8x8"), "gemm: tile(m=8, n=8)");
   EXPECT_EQ(parsed("# nothing\n  # at all\n"), "! empty-spec");
 }
 
