@@ -101,7 +101,7 @@ TEST_F(Gpu, AWrongResultIsShownAndFails) {
 }
 
 TEST_F(Gpu, ALaunchThatFailsIsTheMachinesFault) {
-  Outcome outcome = run({"run", "kernel naive { tile 32x32 thread 2x2 }", "--shape", "2"});
+  Outcome outcome = run({"run", "kernel naive { tile 32x32 }", "--shape", "2"});
   EXPECT_EQ(outcome.code, 4) << outcome.err;
   EXPECT_EQ(outcome.out, "");
   EXPECT_NE(outcome.err.find("cuLaunchKernel"), std::string::npos) << outcome.err;

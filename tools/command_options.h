@@ -1,0 +1,36 @@
+// The options of each command. `set_up` gives them to CLI11, which fills the command; `finish`
+// looks at what options make no sense together. Both throw CLI11's errors, which
+// `parse_command_line` catches; no other file sees CLI11.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/commands.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tilec {
+
+/// What CLI11 fills in for `bench`; words that are shapes may stand among the specs.
+struct BenchWords {
+  std::vector<std::string> words;
+  std::vector<std::string> shapes;
+  SpecChoice shared;
+};
+
+void set_up(CLI::App* app, ExplainCommand& command);
+void set_up(CLI::App* app, CompileCommand& command);
+void set_up(CLI::App* app, ReportCommand& command);
+void set_up(CLI::App* app, RunCommand& command);
+void set_up(CLI::App* app, BenchCommand& command, BenchWords& words);
+void set_up(CLI::App* app, OptCommand& command);
+void set_up(CLI::App* app, CheckCommand& command);
+
+void finish(const CompileCommand& command);
+void finish(BenchCommand& command, const BenchWords& words);
+void finish(const CheckCommand& command);
+
+}  // namespace tilec
