@@ -8,14 +8,10 @@ namespace tilec::ptx {
 /// The handler of an access for a launch with these settings.
 Handler access_handler(const Access& access, const LaunchConfig& config);
 
-/// 32-byte sectors that lanes of `mask` touch with `bytes` bytes each at `at`.
-uint32_t count_sectors(const uint64_t* at, uint32_t mask, uint32_t bytes);
-
-/// Passes over the 32 four-byte banks of shared memory for one warp access.
-struct Wavefronts {
-  uint32_t taken = 0;
-  uint32_t ideal = 0;  // for the same distinct words, spread evenly over the banks
-};
-Wavefronts count_wavefronts(const uint64_t* at, uint32_t mask, uint32_t bytes);
+/// Fills `hosts` with host addresses for the lanes of `mask` whose places are good, and reports
+/// those that are out of bounds, misaligned, or written though read-only. Returns the good ones;
+/// the host addresses of others are not to be used.
+uint32_t place(const Op& op, Lanes& lanes, uint32_t access_index, Space space, const Places& places,
+               uint32_t mask, uint32_t bytes, bool write, Places& hosts);
 
 }  // namespace tilec::ptx

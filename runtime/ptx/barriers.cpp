@@ -28,29 +28,32 @@ void BlockRun::arrive(Warp& warp, size_t index, const CodeBlock& block, uint32_t
   const bool bad_count = control.threads != kNone &&
                          (threads == 0 || threads % kLanes != 0 || threads > kMaxBlockThreads);
   if (number >= barriers_.size() || bad_count) {
-    found(FindingKind::bad_barrier, op, warp, mask, Space::none, 0, 0,
-          number >= barriers_.size()
-              ? fmt::format("barrier {}; there are 0 to 15", number)
-              : fmt::format("{} threads; a positive multiple of 32 is wanted", threads));
+    found(
+        FindingKind::bad_barrier, op, warp, mask,
+        {.detail = number >= barriers_.size()
+                       ? fmt::format("barrier {}; there are 0 to 15", number)
+                       : fmt::format("{} threads; a positive multiple of 32 is wanted", threads)});
     return move_to(warp, index, block.next);
   }
   Barrier& barrier = barriers_[number];
   if (barrier.arrived > 0 && barrier.expected != threads) {
-    found(FindingKind::bad_barrier, op, warp, mask, Space::none, 0, 0,
-          fmt::format("barrier {} waits for {} threads, this instruction says {}", number,
-                      barrier.expected, threads));
+    found(FindingKind::bad_barrier, op, warp, mask,
+          {.detail = fmt::format("barrier {} waits for {} threads, this instruction says {}",
+                                 number, barrier.expected, threads)});
   }
   if (control.aligned)
     for (const Waiting& other : warp.waiting)
       if (other.barrier == number && other.op != op.index)
-        found(FindingKind::divergent_barrier, op, warp, mask, Space::none, 0, 0,
-              fmt::format("other lanes of this warp wait at line {}",
-                          launch_.code->infos[other.op].line));
+        found(FindingKind::divergent_barrier, op, warp, mask,
+              {.detail = fmt::format("other lanes of this warp wait at line {}",
+                                     launch_.code->infos[other.op].line)});
   barrier.expected = threads;
   barrier.op = op.index;
   // With a thread count, a warp that is not full counts as a whole one.
   const bool whole = threads != 0 && mask == warp.members;
   barrier.arrived += whole ? kLanes : popcount(mask);
+  barrier.came |= 1u << warp.index;
+  if (!control.arrive_only) barrier.waiting |= 1u << warp.index;
 
   Split& split = warp.ready[index];
   const uint32_t rest = control.arrive_only ? split.mask : split.mask & ~mask;
@@ -70,6 +73,18 @@ void BlockRun::try_release(uint32_t number) {
   if (barrier.arrived == 0) return;
   const uint32_t expected = barrier.expected == 0 ? alive_threads_ : barrier.expected;
   if (barrier.arrived < expected) return;
+  if (shared_shadow_) {
+    // Who has left has done all it does before this.
+    for (const Warp& warp : warps_)
+      if (warp.alive == 0) barrier.came |= 1u << warp.index;
+    shared_shadow_->pass_on(barrier.came, barrier.waiting);
+    if (barrier.expected == 0 && alive_threads_ < launch_.threads_per_block)
+      found(FindingKind::missed_barrier, launch_.ops[barrier.op],
+            warps_[first_lane(barrier.waiting)], 1,
+            {.detail = fmt::format("{} of {} threads have left before",
+                                   launch_.threads_per_block - alive_threads_,
+                                   launch_.threads_per_block)});
+  }
   barrier = {};
   for (Warp& warp : warps_) {
     for (size_t i = 0; i < warp.waiting.size();) {
@@ -91,9 +106,12 @@ void BlockRun::arrive_warp(Warp& warp, size_t index, const CodeBlock& block, uin
   const Control& control = launch_.code->controls[block.control];
   const uint32_t members = uniform(warp.lanes, control.threads, mask);
   if ((mask & ~members) != 0)
-    found(FindingKind::bad_barrier, launch_.ops[block.end], warp, mask & ~members, Space::none, 0,
-          0, "a lane that its own member mask does not name");
-  if ((members & warp.alive & ~mask) == 0) return move_to(warp, index, block.next);
+    found(FindingKind::bad_barrier, launch_.ops[block.end], warp, mask & ~members,
+          {.detail = "a lane that its own member mask does not name"});
+  if ((members & warp.alive & ~mask) == 0) {
+    if (shared_shadow_) shared_shadow_->sync_warp(warp.index);
+    return move_to(warp, index, block.next);
+  }
   warp.waiting.push_back({.block = block.next,
                           .mask = mask,
                           .barrier = kWarpBarrier,
@@ -118,6 +136,7 @@ void BlockRun::release_warp_barriers(Warp& warp) {
       ++i;
       continue;
     }
+    if (shared_shadow_) shared_shadow_->sync_warp(warp.index);
     warp.waiting.erase(warp.waiting.begin() + static_cast<ptrdiff_t>(i));
     warp.ready.push_back({.block = kNone, .mask = waited.mask, .last_run = warp.steps});
     move_to(warp, warp.ready.size() - 1, waited.block);
@@ -128,63 +147,27 @@ void BlockRun::release_warp_barriers(Warp& warp) {
 void BlockRun::report_stuck() {
   for (Warp& warp : warps_)
     for (const Waiting& waiting : warp.waiting)
-      found(FindingKind::missed_barrier, launch_.ops[waiting.op], warp, waiting.mask, Space::none,
-            0, 0, "the other threads never come here");
+      found(FindingKind::missed_barrier, launch_.ops[waiting.op], warp, waiting.mask,
+            {.detail = "the other threads never come here"});
 }
 
-// Copies without a group become one; lanes that have committed different numbers of groups before
-// have it under different numbers, so the copy is parted by number.
-void BlockRun::commit(Warp& warp, uint32_t mask) {
-  std::vector<PendingCopy> parts;
-  for (PendingCopy& copy : warp.copies) {
-    uint32_t left = copy.group == kNone ? copy.mask & mask : 0;
-    while (left != 0) {
-      const uint32_t number = warp.groups[static_cast<size_t>(__builtin_ctz(left))];
-      uint32_t same = 0;
-      for (uint32_t lane = 0; lane < kLanes; ++lane)
-        if ((left >> lane & 1) && warp.groups[lane] == number) same |= 1u << lane;
-      left &= ~same;
-      if (same == copy.mask) {
-        copy.group = number;
-        break;
-      }
-      PendingCopy part = copy;
-      part.mask = same;
-      part.group = number;
-      parts.push_back(part);
-      copy.mask &= ~same;
-    }
-  }
-  std::erase_if(warp.copies, [](const PendingCopy& copy) { return copy.mask == 0; });
-  warp.copies.insert(warp.copies.end(), parts.begin(), parts.end());
-  for (uint32_t lane = 0; lane < kLanes; ++lane) warp.groups[lane] += mask >> lane & 1;
-}
-
-void BlockRun::wait_groups(Warp& warp, const Control& control, uint32_t mask) {
-  for (PendingCopy& copy : warp.copies) {
-    uint32_t due = 0;
-    if (copy.group == kNone) {
-      if (control.wait_all) due = copy.mask & mask;
-    } else {
-      for (uint32_t left = copy.mask & mask; left != 0; left &= left - 1) {
-        const auto lane = static_cast<uint32_t>(__builtin_ctz(left));
-        if (uint64_t{copy.group} + control.groups < warp.groups[lane]) due |= 1u << lane;
-      }
-    }
-    if (due == 0) continue;
-    complete(copy, due);
-    copy.mask &= ~due;
-  }
-  std::erase_if(warp.copies, [](const PendingCopy& copy) { return copy.mask == 0; });
-}
-
-void BlockRun::complete(const PendingCopy& copy, uint32_t mask) {
+void BlockRun::complete(const Warp& warp, const PendingCopy& copy, uint32_t mask) {
   for (uint32_t left = mask; left != 0; left &= left - 1) {
-    const auto lane = static_cast<size_t>(__builtin_ctz(left));
+    const size_t lane = first_lane(left);
     std::byte* to = shared_.data() + copy.to[lane];
     const size_t valid = copy.from[lane] ? copy.valid[lane] : 0;
-    if (valid > 0) std::memcpy(to, copy.from[lane], valid);
+    if (valid == 16)
+      std::memcpy(to, copy.from[lane], 16);
+    else if (valid == 4)
+      std::memcpy(to, copy.from[lane], 4);
+    else if (valid > 0)
+      std::memcpy(to, copy.from[lane], valid);
     if (valid < copy.bytes) std::memset(to + valid, 0, copy.bytes - valid);
+    if (shared_shadow_)
+      shared_shadow_->end_copy(copy.to[lane], copy.bytes,
+                               {.op = copy.op,
+                                .warp = static_cast<uint8_t>(warp.index),
+                                .lane = static_cast<uint8_t>(lane)});
   }
 }
 

@@ -53,13 +53,53 @@ void run_guarded_access(const Op& op, Lanes& lanes) {
   });
 }
 
+// The same for an op that uses registers which some path reads before it writes them.
+void run_tracked(const Op& op, Lanes& lanes) {
+  const OpInfo& info = lanes.code->infos[op.index];
+  Warp& warp = *lanes.warp;
+  const uint32_t mask = guarded(info, lanes, lanes.mask);
+  check_reads(op, warp, lanes.mask, true);
+  check_reads(op, warp, mask, false);
+  if (info.lane_op != LaneOp::none)
+    run_guarded_lane(op, lanes);
+  else if (info.access != kNone)
+    run_guarded_access(op, lanes);
+  note_writes(op, warp, mask);
+}
+
 }  // namespace
+
+void check_reads(const Op& op, Warp& warp, uint32_t mask, bool guards) {
+  const Code& code = *warp.lanes.code;
+  const OpInfo& info = code.infos[op.index];
+  for (uint32_t i = info.tracked_begin; i < info.tracked_begin + info.tracked_count; ++i) {
+    const TrackedUse& use = code.tracked_uses[i];
+    if (use.write || use.guard != guards) continue;
+    const uint32_t missing = mask & ~warp.written[use.tracked];
+    if (missing == 0) continue;
+    warp.run->found(FindingKind::unwritten_register, op, warp, missing,
+                    {.detail = "register " + code.name_of(code.tracked[use.tracked])});
+    warp.written[use.tracked] |= missing;  // said once
+  }
+}
+
+void note_writes(const Op& op, Warp& warp, uint32_t mask) {
+  const Code& code = *warp.lanes.code;
+  const OpInfo& info = code.infos[op.index];
+  for (uint32_t i = info.tracked_begin; i < info.tracked_begin + info.tracked_count; ++i)
+    if (code.tracked_uses[i].write) warp.written[code.tracked_uses[i].tracked] |= mask;
+}
 
 void bind(const Code& code, const LaunchConfig& config, std::vector<Op>& ops) {
   ops = code.ops;
   for (Op& op : ops) {
     const OpInfo& info = code.infos[op.index];
+    if (info.access != kNone) op.extra = info.access;
     if (info.control != kNone) continue;
+    if (info.tracked_count != 0 && config.checks == Checks::all) {
+      op.run_all = op.run_some = run_tracked;
+      continue;
+    }
     const Bound bound = unguarded(code, config, op.index);
     op.run_all = bound.all;
     op.run_some = bound.some;

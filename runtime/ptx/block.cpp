@@ -30,6 +30,11 @@ BlockRun::BlockRun(const Launch& launch) : launch_(launch) {
   predicates_.resize(size_t{code.predicates} * launch.warps_per_block);
   shared_.resize(launch.shared_end - kSharedBegin + 32);
   local_.resize((code.local_end - kLocalBegin) * launch.warps_per_block * kLanes);
+  if (launch.config.checks == Checks::all) {
+    local_written_.resize(local_.size());
+    shared_shadow_ =
+        std::make_unique<SharedShadow>(shared_bytes(), code.shared_grain, launch.warps_per_block);
+  }
   counts.blocks.resize(code.blocks.size());
   counts.off.resize(code.ops.size());
   counts.accesses.resize(code.accesses.size());
@@ -52,6 +57,10 @@ BlockRun::BlockRun(const Launch& launch) : launch_(launch) {
 
 std::byte* BlockRun::local(const Warp& warp, uint32_t lane) {
   return local_.data() + (size_t{warp.index} * kLanes + lane) * local_bytes();
+}
+
+uint8_t* BlockRun::local_written(const Warp& warp, uint32_t lane) {
+  return local_written_.data() + (size_t{warp.index} * kLanes + lane) * local_bytes();
 }
 
 void BlockRun::run(uint64_t block) {
@@ -87,19 +96,23 @@ void BlockRun::start() {
   std::fill(predicates_.begin(), predicates_.end(), 0);
   // Shared and local memory hold a NaN with a known pattern until they are written.
   std::memset(shared_.data(), 0xFF, shared_.size());
-  if (!local_.empty()) std::memset(local_.data(), 0xFF, local_.size());
-  for (Warp& warp : warps_) {
-    const uint32_t first = warp.index * kLanes;
-    const uint32_t count = std::min<uint32_t>(kLanes, launch_.threads_per_block - first);
-    warp.members = warp.alive = count == kLanes ? kAllLanes : (1u << count) - 1;
-    warp.steps = 0;
-    warp.turn = 0;
-    warp.ready.assign(1, {.block = 0, .mask = warp.alive});
-    warp.waiting.clear();
-    warp.copies.clear();
-    warp.groups = {};
-    fill_constants(warp);
-  }
+  std::fill(local_.begin(), local_.end(), std::byte{0xFF});
+  std::fill(local_written_.begin(), local_written_.end(), 0);
+  if (shared_shadow_) shared_shadow_->reset();
+  for (Warp& warp : warps_) start_warp(warp);
+}
+
+void BlockRun::start_warp(Warp& warp) {
+  const uint32_t first = warp.index * kLanes;
+  const uint32_t count = std::min<uint32_t>(kLanes, launch_.threads_per_block - first);
+  warp.members = warp.alive = count == kLanes ? kAllLanes : (1u << count) - 1;
+  warp.steps = 0;
+  warp.turn = 0;
+  warp.ready.assign(1, {.block = 0, .mask = warp.alive});
+  warp.waiting.clear();
+  warp.copies.clear();
+  warp.written.assign(launch_.code->tracked.size(), 0);
+  fill_constants(warp);
 }
 
 void BlockRun::fill_constants(Warp& warp) {
@@ -222,9 +235,10 @@ void BlockRun::run_warp(Warp& warp) {
     split.last_run = ++warp.steps;
     const CodeBlock& block = launch_.code->blocks[split.block];
     if (executed_ > launch_.config.max_block_instructions) {
-      found(FindingKind::too_long, launch_.ops[block.begin], warp, split.mask, Space::none, 0, 0,
-            "more than " + std::to_string(launch_.config.max_block_instructions) +
-                " warp instructions in one block");
+      const size_t op = std::min<size_t>(block.begin, launch_.ops.size() - 1);
+      found(FindingKind::too_long, launch_.ops[op], warp, split.mask,
+            {.detail = "more than " + std::to_string(launch_.config.max_block_instructions) +
+                       " warp instructions in one block"});
       stop_ = true;
       return;
     }
@@ -283,6 +297,10 @@ void BlockRun::control(Warp& warp, size_t index, const CodeBlock& block) {
   const Control& control = launch_.code->controls[block.control];
   const OpInfo& info = launch_.code->infos[block.end];
   const uint32_t mask = guarded(info, warp.lanes, all);
+  if (info.tracked_count != 0 && launch_.config.checks == Checks::all) {
+    check_reads(launch_.ops[block.end], warp, all, true);
+    check_reads(launch_.ops[block.end], warp, mask, false);
+  }
   if (info.guard != kNone) counts.off[block.end] += popcount(all & ~mask);
   switch (control.kind) {
     case ControlKind::branch: {
@@ -302,14 +320,15 @@ void BlockRun::control(Warp& warp, size_t index, const CodeBlock& block) {
     case ControlKind::warp_barrier:
       return arrive_warp(warp, index, block, mask);
     case ControlKind::commit_group:
-      commit(warp, mask);
+      warp.copies.commit(mask);
       return move_to(warp, index, block.next);
     case ControlKind::wait_group:
-      wait_groups(warp, control, mask);
+      warp.copies.wait(mask, control.groups, control.wait_all,
+                       [&](const PendingCopy& copy, uint32_t due) { complete(warp, copy, due); });
       return move_to(warp, index, block.next);
     case ControlKind::trap:
       if (mask == 0) return move_to(warp, index, block.next);
-      found(FindingKind::trap, launch_.ops[block.end], warp, mask, Space::none, 0, 0, "");
+      found(FindingKind::trap, launch_.ops[block.end], warp, mask);
       stop_ = true;
       return;
   }

@@ -9,8 +9,11 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/ptx/copies.h"
 #include "runtime/ptx/machine.h"
+#include "runtime/ptx/pattern.h"
 #include "runtime/ptx/program.h"
+#include "runtime/ptx/shared_shadow.h"
 
 namespace tilec::ptx {
 
@@ -46,17 +49,6 @@ struct Waiting {
 inline constexpr uint32_t kWarpBarrier = 16;
 inline constexpr uint32_t kMaxBlockThreads = 1024;
 
-/// A cp.async on its way: it arrives when its group is waited for, not before.
-struct PendingCopy {
-  uint32_t op = 0;
-  uint32_t mask = 0;
-  uint32_t group = kNone;  // number among its lanes' groups; kNone: not committed yet
-  uint8_t bytes = 0;
-  std::array<uint32_t, kLanes> to{};            // offsets into shared memory
-  std::array<const std::byte*, kLanes> from{};  // null: zeros
-  std::array<uint8_t, kLanes> valid{};          // bytes to read; the rest are zeros
-};
-
 class BlockRun;
 
 struct Warp {
@@ -69,9 +61,8 @@ struct Warp {
   uint32_t turn = 0;  // steps that a split kept waiting too long may still take
   std::vector<Split> ready;
   std::vector<Waiting> waiting;
-  std::vector<PendingCopy> copies;
-  std::array<uint32_t, kLanes> groups{};  // committed so far, by lane
-  std::vector<uint32_t> written;          // lanes, by tracked register
+  CopyQueue copies;
+  std::vector<uint32_t> written;  // lanes that have written it, by tracked register
 };
 
 struct BlockCount {
@@ -119,13 +110,13 @@ class FoundList {
   std::vector<Found> list_;
 };
 
-/// Remembers the address pattern of an access and what it cost: warps repeat each other.
-struct Pattern {
-  uint32_t mask = 0;
-  uint64_t phase = 0;
-  std::array<uint64_t, kLanes> offsets{};
-  uint32_t units = 0;  // sectors or wavefronts
-  uint32_t ideal = 0;
+/// The particulars of a finding.
+struct Trouble {
+  Space space = Space::none;
+  uint64_t address = 0;
+  int bytes = 0;
+  std::string detail = {};
+  FoundSite clash = {};
 };
 
 class BlockRun {
@@ -142,8 +133,15 @@ class BlockRun {
   uint64_t shared_bytes() const { return launch_.shared_end - kSharedBegin; }
   std::byte* local(const Warp& warp, uint32_t lane);
   uint64_t local_bytes() const { return code().local_end - kLocalBegin; }
-  void found(FindingKind kind, const Op& op, const Warp& warp, uint32_t mask, Space space,
-             uint64_t address, int bytes, std::string detail);
+  uint64_t block() const { return block_; }
+  void found(FindingKind kind, const Op& op, const Warp& warp, uint32_t mask,
+             const Trouble& trouble = {});
+
+  // With Checks::all only.
+  SharedShadow& shared_shadow() { return *shared_shadow_; }
+  uint32_t grain() const { return shared_shadow_->grain(); }
+  uint8_t* local_written(const Warp& warp, uint32_t lane);
+  std::vector<Clash> clashes;  // of the access at hand
 
   RawCounts counts;
   FoundList findings;
@@ -156,9 +154,12 @@ class BlockRun {
     uint32_t arrived = 0;   // threads
     uint32_t expected = 0;  // 0: all that are alive
     uint32_t op = kNone;
+    uint32_t came = 0;     // warps that have arrived
+    uint32_t waiting = 0;  // of these, those that wait
   };
 
   void start();
+  void start_warp(Warp& warp);
   void fill_constants(Warp& warp);
   void run_warp(Warp& warp);
   size_t pick(Warp& warp);
@@ -170,9 +171,7 @@ class BlockRun {
   void arrive_warp(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask);
   void release_warp_barriers(Warp& warp);
   void try_release(uint32_t barrier);
-  void commit(Warp& warp, uint32_t mask);
-  void wait_groups(Warp& warp, const Control& control, uint32_t mask);
-  void complete(const PendingCopy& copy, uint32_t mask);
+  void complete(const Warp& warp, const PendingCopy& copy, uint32_t mask);
   void report_stuck();
 
   const Launch& launch_;
@@ -185,12 +184,18 @@ class BlockRun {
   std::vector<uint32_t> predicates_;
   std::vector<std::byte> shared_;
   std::vector<std::byte> local_;
+  std::vector<uint8_t> local_written_;
+  std::unique_ptr<SharedShadow> shared_shadow_;
   std::array<Barrier, 16> barriers_{};
 };
 
 inline uint32_t popcount(uint32_t mask) {
   return static_cast<uint32_t>(__builtin_popcount(mask));
 }
+
+/// The reads of tracked registers by an op for the lanes of `mask`: those not written are found.
+void check_reads(const Op& op, Warp& warp, uint32_t mask, bool guards);
+void note_writes(const Op& op, Warp& warp, uint32_t mask);
 
 /// Handlers of `op` for this launch: lane kernels, accesses, guards.
 void bind(const Code& code, const LaunchConfig& config, std::vector<Op>& ops);

@@ -221,6 +221,10 @@ void Decoder::declare_registers(const RegisterDeclaration& declaration) {
     return fault("ptx-too-large", declaration.span, "more than 2^21 registers");
   code_.registers.resize(code_.registers.size() + static_cast<size_t>(count),
                          Register{.type = declaration.type});
+  code_.names.push_back({.first = first,
+                         .count = static_cast<uint32_t>(count),
+                         .stem = std::string(declaration.name),
+                         .numbered = declaration.count >= 0});
   Scope& scope = scopes_[open_.back()];
   if (declaration.count < 0) {
     declare(declaration.name, declaration.span,
@@ -339,6 +343,13 @@ void Decoder::resolve_branches() {
       fault("ptx-missing-label", branch.span, fmt::format("no label `{}` here", branch.label));
     code_.controls[branch.control].target = target;
   }
+}
+
+std::string Code::name_of(uint32_t reg) const {
+  for (const RegisterName& each : names)
+    if (reg - each.first < each.count)
+      return each.numbered ? fmt::format("{}{}", each.stem, reg - each.first) : each.stem;
+  return "a temporary";
 }
 
 const Code* Program::find(std::string_view entry) const {

@@ -23,8 +23,9 @@ InstructionClass class_of(AccessKind kind, Space space) {
 }
 
 // How caches and memory ordering are told to behave: nothing that a machine without caches does.
-void take_hints(Modifiers& modifiers, bool load, bool& cache_policy) {
-  modifiers.take_any({"weak", "volatile", "relaxed", "acquire", "release", "mmio"});
+void take_hints(Modifiers& modifiers, bool load, bool& cache_policy, bool& strong) {
+  modifiers.take("weak");
+  strong = !modifiers.take_any({"volatile", "relaxed", "acquire", "release", "mmio"}).empty();
   modifiers.take_any({"cta", "cluster", "gpu", "sys"});
   if (load) {
     modifiers.take_any({"ca", "cg", "cs", "lu", "cv"});
@@ -139,7 +140,7 @@ void Decoder::access(const Instruction& instruction, AccessKind kind) {
   Access access{.kind = kind, .space = Space::generic};
   take_space(modifiers, access.space);
   bool cache_policy = false;
-  take_hints(modifiers, load, cache_policy);
+  take_hints(modifiers, load, cache_policy, access.strong);
   access.count = modifiers.take("v2") ? 2 : modifiers.take("v4") ? 4 : modifiers.take("v8") ? 8 : 1;
   const auto type = modifiers.take_type();
   if (!type || *type == Type::pred || bytes_of(*type) > 8)

@@ -72,15 +72,16 @@ void FoundList::add(const FoundList& other) {
   for (const Found& found : other.list_) add(found);
 }
 
-void BlockRun::found(FindingKind kind, const Op& op, const Warp& warp, uint32_t mask, Space space,
-                     uint64_t address, int bytes, std::string detail) {
-  const auto lane = static_cast<uint32_t>(mask == 0 ? 0 : __builtin_ctz(mask));
+void BlockRun::found(FindingKind kind, const Op& op, const Warp& warp, uint32_t mask,
+                     const Trouble& trouble) {
+  const auto lane = static_cast<uint32_t>(mask == 0 ? 0 : first_lane(mask));
   findings.add({.kind = kind,
                 .site = {.op = op.index, .block = block_, .thread = warp.index * kLanes + lane},
-                .space = space,
-                .address = address,
-                .bytes = bytes,
-                .detail = std::move(detail),
+                .clash = trouble.clash,
+                .space = trouble.space,
+                .address = trouble.address,
+                .bytes = trouble.bytes,
+                .detail = trouble.detail,
                 .count = popcount(mask)});
 }
 

@@ -131,6 +131,7 @@ void finish_code(Code& code) {
     if (use.field == Field::guard) code.infos[use.op].guard = 0;  // the slot follows
   order_blocks(code);
   find_unwritten(code);
+  note_tracked(code);
   allocate_slots(code);
 }
 

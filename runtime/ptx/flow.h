@@ -25,6 +25,9 @@ void order_blocks(Code& code);
 /// Marks the registers that some path reads before it writes them.
 void find_unwritten(Code& code);
 
+/// Lists their uses by op, and finds the grain of shared accesses.
+void note_tracked(Code& code);
+
 /// Gives registers their slots; registers never live together share one, so that a warp's working
 /// set fits the host's caches. Patches the slots into ops, accesses and controls.
 void allocate_slots(Code& code);

@@ -7,6 +7,7 @@
 
 #include "runtime/ptx/block.h"
 #include "runtime/ptx/decode.h"
+#include "runtime/ptx/global_shadow.h"
 #include "runtime/ptx/machine.h"
 #include "runtime/ptx/summary.h"
 
@@ -197,9 +198,13 @@ dsl::Result<LaunchResult> launch(const Module& module, std::string_view entry,
   launch.warps_per_block = (launch.threads_per_block + kLanes - 1) / kLanes;
   bind(*code, config, launch.ops);
 
+  const uint64_t blocks = uint64_t{config.grid[0]} * config.grid[1] * config.grid[2];
+  const bool owners = config.checks == Checks::all && blocks > 1;
+  if (owners) start_owners(memory);
   RawCounts counts;
   FoundList findings;
   run_blocks(launch, counts, findings);
+  if (owners) drop_owners(memory);
   for (uint64_t address : launch.variables) (void)memory.free(address);
   LaunchResult result;
   if (config.counters) result.counters = summarise(program, *code, counts);

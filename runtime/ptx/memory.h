@@ -4,6 +4,7 @@
 // always seen and never lands in a neighbour.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,7 +28,7 @@ struct Allocation {
   bool read_only = false;  // module-scope `.const`
   std::unique_ptr<std::byte[]> data;
   std::unique_ptr<uint8_t[]> written;
-  std::vector<uint64_t> owners;  // see races.h; sized by a launch that looks for races
+  std::unique_ptr<std::atomic<uint64_t>[]> owners;  // two a word, see global_shadow.h
 };
 
 /// Host and kernels share it; a launch must have it to itself.

@@ -86,6 +86,7 @@ struct Access {
   bool sign_extend = false;    // loads of s8, s16, s32 into wider registers
   uint8_t register_bytes = 4;  // 4 or 8, of the data registers' lanes
   uint8_t declared_bytes = 4;  // of the data registers' type: a s8 in a u16 keeps 16 bits
+  bool strong = false;         // volatile, relaxed, acquire, release: meant for other threads
   bool wide_address = true;    // the address register has 64 bits
   uint32_t address = kNone;    // slot; kNone: `offset` alone
   int64_t offset = 0;
@@ -133,8 +134,10 @@ struct OpInfo {
   bool hidden = false;     // a helper of the instruction before or after it: not counted
   uint32_t guard = kNone;  // slot of the predicate
   bool guard_negated = false;
-  uint32_t access = kNone;   // index into Code::accesses
-  uint32_t control = kNone;  // index into Code::controls
+  uint32_t access = kNone;     // index into Code::accesses
+  uint32_t control = kNone;    // index into Code::controls
+  uint32_t tracked_begin = 0;  // its uses of tracked registers, in Code::tracked_uses
+  uint32_t tracked_count = 0;
 };
 
 /// Where an op names a register, until slots are known.
@@ -170,6 +173,20 @@ struct CodeBlock {
   uint32_t order = 0;        // of parted lanes, those in the block of least order run first
 };
 
+/// A use of a register that some path reads before it writes it.
+struct TrackedUse {
+  uint32_t tracked = 0;  // index into Code::tracked
+  bool write = false;
+  bool guard = false;
+};
+
+struct RegisterName {
+  uint32_t first = 0;  // register id
+  uint32_t count = 1;
+  std::string stem;
+  bool numbered = false;
+};
+
 struct Code {
   std::string name;
   std::vector<Parameter> parameters;
@@ -191,9 +208,16 @@ struct Code {
   uint32_t register_bytes = 0;                         // of a warp
   uint32_t predicates = 1;                             // of a warp; 0 is the carry flag
 
+  std::vector<RegisterName> names;
+  std::vector<uint32_t> tracked;  // registers
+  std::vector<TrackedUse> tracked_uses;
+  uint32_t shared_grain = 4;  // bytes of the smallest shared or generic access, at most 4
+
   uint64_t shared_end = kSharedBegin;      // end of static shared memory
   uint64_t dynamic_shared = kSharedBegin;  // begin of dynamic shared memory
   uint64_t local_end = kLocalBegin;
+
+  std::string name_of(uint32_t reg) const;  // as the text declares it
 };
 
 /// A module-scope `.global` or `.const` variable.

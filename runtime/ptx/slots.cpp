@@ -259,6 +259,30 @@ void find_unwritten(Code& code) {
   }
 }
 
+void note_tracked(Code& code) {
+  std::vector<uint32_t> index(code.registers.size(), kNone);
+  for (uint32_t reg = 0; reg < code.registers.size(); ++reg) {
+    if (!code.registers[reg].tracked) continue;
+    index[reg] = static_cast<uint32_t>(code.tracked.size());
+    code.tracked.push_back(reg);
+  }
+  for (const Use& use : code.uses) {
+    if (index[use.reg] == kNone) continue;
+    OpInfo& info = code.infos[use.op];
+    if (info.tracked_count++ == 0)
+      info.tracked_begin = static_cast<uint32_t>(code.tracked_uses.size());
+    code.tracked_uses.push_back(
+        {.tracked = index[use.reg], .write = use.write, .guard = use.field == Field::guard});
+  }
+  for (const Access& access : code.accesses) {
+    if (access.space != Space::shared && access.space != Space::generic) continue;
+    const uint32_t bytes = access.kind == AccessKind::async_copy
+                               ? access.copy_bytes
+                               : uint32_t{access.bytes} * access.count;
+    code.shared_grain = std::min(code.shared_grain, bytes);
+  }
+}
+
 void allocate_slots(Code& code) {
   assign(code);
   for (const Use& use : code.uses) patch(code, use);

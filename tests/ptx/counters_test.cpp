@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "runtime/ptx/access.h"
+#include "runtime/ptx/pattern.h"
 #include "tests/ptx/support.h"
 
 namespace tilec::ptx::test {
 namespace {
 
-using Addresses = std::array<uint64_t, kLanes>;
+using Addresses = Places;
 
 template <class F>
 Addresses addresses(F&& of) {
@@ -19,7 +19,7 @@ Addresses addresses(F&& of) {
 
 TEST(Sectors, AreCountedOnce) {
   const auto sectors = [](auto of, uint32_t bytes, uint32_t mask = kAllLanes) {
-    return count_sectors(addresses(of).data(), mask, bytes);
+    return count_sectors(addresses(of), mask, bytes);
   };
   EXPECT_EQ(sectors([](uint64_t i) { return i * 4; }, 4), 4u);
   EXPECT_EQ(sectors([](uint64_t i) { return i * 4 + 16; }, 4), 5u);
@@ -34,7 +34,7 @@ TEST(Sectors, AreCountedOnce) {
 // By hand, and by what ncu showed of the ladder on an H200: see count_wavefronts.
 TEST(Wavefronts, AreThePassesOverTheBanks) {
   const auto taken = [](auto of, uint32_t bytes, uint32_t mask = kAllLanes) {
-    return count_wavefronts(addresses(of).data(), mask, bytes).taken;
+    return count_wavefronts(addresses(of), mask, bytes).taken;
   };
   EXPECT_EQ(taken([](uint64_t i) { return i * 4; }, 4), 1u);
   EXPECT_EQ(taken([](uint64_t) { return 0; }, 4), 1u);
