@@ -53,8 +53,9 @@ constexpr double kSkewWeight = 0.3;     // of turning one extent more than the o
 Knobs knobs_of(const Request& request) {
   Knobs knobs{};
   auto set = [&](Knob knob, int value) { knobs[knob] = static_cast<int16_t>(value); };
-  set(kTileM, request.tile->m);
-  set(kTileN, request.tile->n);
+  Extent tile = request.tile.value_or(Extent{1, 1});
+  set(kTileM, tile.m);
+  set(kTileN, tile.n);
   set(kTileK, request.tile_k.value_or(0));
   set(kWarpM, request.warp ? request.warp->m : 0);
   set(kWarpN, request.warp ? request.warp->n : 0);
@@ -176,6 +177,7 @@ class Search {
     double weight = m == kTileM ? kTileWeight : knobs[m] == 0 ? kDefaultWeight : 1;
     std::vector<int> to_n = extents(knobs[n], whole_n, most);
     std::vector<double> ratio_n;
+    ratio_n.reserve(to_n.size());
     for (int value : to_n) ratio_n.push_back(doublings(knobs[n], value));
     for (int to_m : extents(knobs[m], whole_m, most)) {
       double ratio_m = doublings(knobs[m], to_m);

@@ -216,9 +216,7 @@ bool arguments(Cursor& cursor, Clause& clause) {
 
 // clause = word arguments
 bool parse_clause(Cursor& cursor, Clause& clause) {
-  const Token& word = cursor.take();
-  clause.kind = *find_clause(word.text);
-  clause.span.begin = word.span.begin;
+  clause.span.begin = cursor.take().span.begin;
   bool fine = arguments(cursor, clause);
   clause.span.end = cursor.last_end();
   return fine;

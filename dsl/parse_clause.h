@@ -6,8 +6,8 @@
 
 namespace tilec::dsl {
 
-/// Reads the clause whose word is at the cursor. False after a fault, which is reported; the
-/// cursor then stands somewhere inside the clause.
+/// Reads the clause of `clause.kind`, whose word is at the cursor. False after a fault, which is
+/// reported; the cursor then stands somewhere inside the clause.
 bool parse_clause(Cursor& cursor, Clause& clause);
 
 /// The words a clause's arguments are made of, for suggestions and for recovery.

@@ -102,7 +102,8 @@ class ExpressionParser {
   std::optional<Expression> number() {
     const Token& token = cursor_.take();
     double value = 0;
-    auto result = std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
+    const char* begin = token.text.data();
+    auto result = std::from_chars(begin, begin + token.text.size(), value);
     bool underflow = result.ec == std::errc::result_out_of_range && std::abs(value) < 1;
     if ((result.ec != std::errc() && !underflow) || std::abs(value) > kLargestF32) {
       cursor_.fault(Fault::constant_too_large, token.span,

@@ -34,8 +34,9 @@ std::optional<Atom> number_atom(Cursor& cursor, const Clause& clause) {
   const Token& token = cursor.take();
   span.end = token.span.end;
   Atom atom{span, 0, ""};
-  const char* end = token.text.data() + token.text.size();
-  auto [stop, status] = std::from_chars(token.text.data(), end, atom.number);
+  const char* begin = token.text.data();
+  const char* end = begin + token.text.size();
+  auto [stop, status] = std::from_chars(begin, end, atom.number);
   if (status == std::errc::result_out_of_range) {
     cursor.fault(Fault::number_too_large, span,
                  fmt::format("{} does not fit 64 bits", quoted(token.text)));

@@ -144,6 +144,7 @@ class Parser {
     std::optional<ClauseKind> kind = find_clause(word.text);
     if (!kind) return unknown_clause(spec);
     Clause parsed;
+    parsed.kind = *kind;
     size_t faults_before = cursor_.fault_count();
     bool fine = parse_clause(cursor_, parsed);
     if (fine && !at_clause_end()) {
@@ -201,7 +202,9 @@ class Parser {
     }
     cursor_.fault_here(Fault::unknown_clause,
                        fmt::format("there is no clause {}", quoted(word.text)), help);
-    if (near) spec.broken.set(static_cast<size_t>(*find_clause(*near)));
+    // What was probably meant is not held to be missing.
+    std::optional<ClauseKind> meant = near ? find_clause(*near) : std::nullopt;
+    if (meant) spec.broken.set(static_cast<size_t>(*meant));
     cursor_.take();
     skip_arguments();
   }

@@ -33,8 +33,9 @@ std::vector<Part> split(std::string_view text) {
 
 std::optional<int64_t> extent(const Part& part, std::vector<Diagnostic>& faults) {
   int64_t value = 0;
-  const char* end = part.text.data() + part.text.size();
-  auto [stop, status] = std::from_chars(part.text.data(), end, value);
+  const char* begin = part.text.data();
+  const char* end = begin + part.text.size();
+  auto [stop, status] = std::from_chars(begin, end, value);
   bool number = stop == end && !part.text.empty() && status != std::errc::invalid_argument;
   if (!number) {
     std::string found = part.text.empty() ? "an extent is missing here"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -12,8 +13,8 @@ namespace tilec::dsl {
 namespace {
 
 int cost(int vector, const std::function<int64_t(int)>& offset) {
-  std::vector<int64_t> offsets;
-  for (int lane = 0; lane < 32; ++lane) offsets.push_back(offset(lane));
+  std::array<int64_t, 32> offsets;
+  for (size_t lane = 0; lane < 32; ++lane) offsets[lane] = offset(static_cast<int>(lane));
   return wavefronts(offsets, vector);
 }
 
