@@ -146,9 +146,13 @@ void BlockRun::release_warp_barriers(Warp& warp) {
 // No warp can go on: say who waits where.
 void BlockRun::report_stuck() {
   for (Warp& warp : warps_)
-    for (const Waiting& waiting : warp.waiting)
-      found(FindingKind::missed_barrier, launch_.ops[waiting.op], warp, waiting.mask,
-            {.detail = "the other threads never come here"});
+    for (const Waiting& waiting : warp.waiting) {
+      const bool of_warp = waiting.barrier == kWarpBarrier;
+      found(of_warp ? FindingKind::deadlock : FindingKind::missed_barrier, launch_.ops[waiting.op],
+            warp, waiting.mask,
+            {.detail = of_warp ? "the other lanes that it names never come here"
+                               : "the other threads never come here"});
+    }
 }
 
 void BlockRun::complete(const Warp& warp, const PendingCopy& copy, uint32_t mask) {
