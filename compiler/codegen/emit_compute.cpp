@@ -97,7 +97,10 @@ void Emitter::fragment_from_global(const ir::Op& op) {
     const int offset = element_offset(along_m, i);
     if (op.guard) {
       Value* at = builder_.CreateAdd(x, i32(offset));
-      out.push_back(guarded_element(from, k_is_row ? k : at, k_is_row ? at : k));
+      Value* row = k_is_row ? k : at;
+      Value* column = k_is_row ? at : k;
+      out.push_back(
+          read_if(room_in_row(from, row, column), 0, element_pointer(from, row, column), true));
       continue;
     }
     Value* thread =

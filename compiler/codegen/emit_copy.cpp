@@ -64,21 +64,6 @@ llvm::Value* Emitter::slice_pointer(const ir::Op& op, int pass) {
   return advance(slice, step);
 }
 
-llvm::Value* Emitter::inside(const Operand& operand, Value* row, Value* column) {
-  return builder_.CreateAnd(builder_.CreateICmpULT(row, operand.rows),
-                            builder_.CreateICmpULT(column, operand.columns));
-}
-
-// The element, or 0 outside the matrix. The load itself is always of an element that exists.
-llvm::Value* Emitter::guarded_element(const Operand& operand, Value* row, Value* column) {
-  Value* in = inside(operand, row, column);
-  Value* offset = builder_.CreateAdd(builder_.CreateMul(wide(row), operand.leading), wide(column));
-  Value* pointer = advance(operand.base, builder_.CreateSelect(in, offset, i64(0)));
-  Value* element =
-      builder_.CreateAlignedLoad(builder_.getFloatTy(), pointer, llvm::Align(kElementBytes));
-  return builder_.CreateSelect(in, element, llvm::ConstantFP::get(builder_.getFloatTy(), 0.0));
-}
-
 void Emitter::load(const ir::Op& op) {
   const ir::Storage& s = kernel_.at(op.from);
   const Operand& from = operand(op.from);
@@ -87,10 +72,10 @@ void Emitter::load(const ir::Op& op) {
   out.clear();
   for (int pass = 0; pass < map.passes; ++pass) {
     if (op.guard) {
-      const Access here = access(s, pass);
-      const auto [row, column] = matrix_position(op, here);
-      for (int e = 0; e < map.vector; ++e)
-        out.push_back(guarded_element(from, row, builder_.CreateAdd(column, i32(e))));
+      const auto [row, column] = matrix_position(op, access(s, pass));
+      Value* room = room_in_row(from, row, column);
+      Value* line = element_pointer(from, row, column);
+      for (int e = 0; e < map.vector; ++e) out.push_back(read_if(room, e, line, true));
       continue;
     }
     Value* loaded =
@@ -166,12 +151,10 @@ void Emitter::async(const ir::Op& op) {
       for (int e = 0; e < map.vector; e += width) {
         Value* to = ring_pointer(s, op, here.row, here.column, e);
         if (op.guard) {
-          auto [row, column] = matrix_position(op, here);
-          column = builder_.CreateAdd(column, i32(e));
-          Value* in = inside(from, row, column);
-          Value* offset =
-              builder_.CreateAdd(builder_.CreateMul(wide(row), from.leading), wide(column));
-          async_access(to, advance(from.base, builder_.CreateSelect(in, offset, i64(0))), bytes,
+          const auto [row, column] = matrix_position(op, here);
+          Value* in = builder_.CreateICmpUGT(room_in_row(from, row, column), i32(e));
+          Value* line = builder_.CreateSelect(in, element_pointer(from, row, column), from.base);
+          async_access(to, advance(line, builder_.CreateSelect(in, i64(e), i64(0))), bytes,
                        builder_.CreateSelect(in, i32(bytes), i32(0)));
         } else {
           Value* source = advance(slice_pointer(op, pass), i64(e));

@@ -1,6 +1,4 @@
 // The epilogue: from accumulators to C.
-#include <llvm/IR/InlineAsm.h>
-
 #include "compiler/codegen/emitter.h"
 
 namespace tilec::codegen {
@@ -47,15 +45,49 @@ void Emitter::store(const ir::Op& op) {
   const Operand& to = operand(op.to);
   Value* first =
       advance(to.base, builder_.CreateAdd(builder_.CreateMul(wide(row), to.leading), wide(column)));
-  for (int i = 0; i < kernel_.map.each.m; ++i) {
-    const int down = element_offset(true, i);
-    Value* line = advance(first, scaled(to.leading, down));
-    if (op.guard) {
-      store_guarded_row(op, i, line, builder_.CreateAdd(row, i32(down)), column);
-    } else {
-      store_row(op, i, line);
-    }
+  if (op.guard) {
+    store_guarded(op, first, row, column);
+    return;
   }
+  for (int i = 0; i < kernel_.map.each.m; ++i)
+    store_row(op, i, advance(first, scaled(to.leading, element_offset(true, i))));
+}
+
+// A loop over the rows of the thread's tile. Registers cannot be indexed, so each trip stores the
+// first row and moves the others up by one: slower than straight code, and a fraction of its size,
+// which the assembler's time goes with. Only edge blocks come here.
+void Emitter::store_guarded(const ir::Op& op, Value* first, Value* row, Value* column) {
+  llvm::LLVMContext& context = module_->getContext();
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(context, "rows", function_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "rows_done", function_);
+  builder_.CreateBr(body);
+  builder_.SetInsertPoint(body);
+  llvm::PHINode* trip = builder_.CreatePHI(builder_.getInt32Ty(), 2, "row");
+  trip->addIncoming(i32(0), before);
+  const size_t width = static_cast<size_t>(kernel_.map.each.n);
+  std::vector<llvm::PHINode*> rows;
+  for (Value* element : values(op.from)) {
+    rows.push_back(builder_.CreatePHI(element->getType(), 2));
+    rows.back()->addIncoming(element, before);
+  }
+
+  const ir::ThreadMap& map = kernel_.map;
+  Value* piece =
+      scaled(builder_.CreateUDiv(trip, i32(map.pieces.m)), int64_t{map.pieces.m} * map.lanes.m);
+  Value* down = builder_.CreateAdd(piece, builder_.CreateURem(trip, i32(map.pieces.m)));
+  Value* line = advance(first, builder_.CreateMul(wide(down), operand(op.to).leading));
+  const Values top(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(width));
+  store_guarded_row(op, top, line, builder_.CreateAdd(row, down), column);
+
+  for (size_t i = 0; i < rows.size(); ++i)
+    rows[i]->addIncoming(i + width < rows.size() ? static_cast<Value*>(rows[i + width])
+                                                 : llvm::PoisonValue::get(rows[i]->getType()),
+                         body);
+  Value* next = builder_.CreateAdd(trip, i32(1));
+  trip->addIncoming(next, body);
+  keep_rolled(builder_.CreateCondBr(builder_.CreateICmpULT(next, i32(map.each.m)), body, after));
+  builder_.SetInsertPoint(after);
 }
 
 void Emitter::store_row(const ir::Op& op, int i, Value* line) {
@@ -81,41 +113,20 @@ void Emitter::store_row(const ir::Op& op, int i, Value* line) {
 }
 
 // Element by element, each access under a predicate of its own: `across < room`, where room is what
-// is left of C's columns, or 0 below its last row. Predicated accesses are written as inline
-// assembly, since a branch for each would cost more than all the rest of the kernel to compile.
-void Emitter::store_guarded_row(const ir::Op& op, int i, Value* line, Value* row, Value* column) {
-  const ir::ThreadMap& map = kernel_.map;
+// is left of C's columns, or 0 below its last row.
+void Emitter::store_guarded_row(const ir::Op& op, const Values& acc, Value* line, Value* row,
+                                Value* column) {
   const Operand& to = operand(op.to);
-  const Values& acc = values(op.from);
-  Value* inside_rows = builder_.CreateICmpULT(row, to.rows);
-  Value* left = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, to.columns, column);
-  Value* room = builder_.CreateSelect(inside_rows, left, i32(0));
+  Value* room = room_in_row(to, row, column);
   Value* room_to_read = room;
   const dsl::ReadsC reads = dsl::reads_c(op.epilogue);
   if (reads == dsl::ReadsC::unless_beta_zero)
     room_to_read =
         builder_.CreateSelect(condition({.kind = ir::ConditionKind::beta_is_zero}), i32(0), room);
-  llvm::Type* real = builder_.getFloatTy();
-  llvm::Type* word = builder_.getInt32Ty();
-  Value* address = builder_.CreatePtrToInt(line, builder_.getInt64Ty());
-  llvm::InlineAsm* read = llvm::InlineAsm::get(
-      llvm::FunctionType::get(real, {word, word, address->getType(), word}, false),
-      "{ .reg .pred p; setp.gt.u32 p, $1, $2; mov.f32 $0, 0f00000000; "
-      "@p ld.global.f32 $0, [$3+$4]; }",
-      "=&f,r,n,l,n,~{memory}", true);
-  llvm::InlineAsm* write = llvm::InlineAsm::get(
-      llvm::FunctionType::get(builder_.getVoidTy(), {word, word, address->getType(), word, real},
-                              false),
-      "{ .reg .pred p; setp.gt.u32 p, $0, $1; @p st.global.f32 [$2+$3], $4; }",
-      "r,n,l,n,f,~{memory}", true);
-  for (int j = 0; j < map.each.n; ++j) {
-    Value* across = i32(element_offset(false, j));
-    Value* bytes = i32(int64_t{element_offset(false, j)} * kElementBytes);
-    Value* old = nullptr;
-    if (reads != dsl::ReadsC::never)
-      old = builder_.CreateCall(read, {room_to_read, across, address, bytes});
-    Value* result = evaluate(op.epilogue, acc[static_cast<size_t>(i * map.each.n + j)], old);
-    builder_.CreateCall(write, {room, across, address, bytes, result});
+  for (size_t j = 0; j < acc.size(); ++j) {
+    const int across = element_offset(false, static_cast<int>(j));
+    Value* old = reads == dsl::ReadsC::never ? nullptr : read_if(room_to_read, across, line, false);
+    write_if(room, across, line, evaluate(op.epilogue, acc[j], old));
   }
 }
 

@@ -98,9 +98,13 @@ class Emitter {
   Value* ring_pointer(const ir::Storage& operand, const ir::Op& op, Value* row, Value* column,
                       int column_offset);
   const ir::Storage& operand_of(const ir::Storage& ring) const;
-  Value* inside(const Operand& operand, Value* row, Value* column);
-  Value* guarded_element(const Operand& operand, Value* row, Value* column);
   void async_access(Value* to, Value* from, int bytes, Value* source_bytes);
+
+  // emit_guard.cpp
+  Value* room_in_row(const Operand& operand, Value* row, Value* column);
+  Value* element_pointer(const Operand& operand, Value* row, Value* column);
+  Value* read_if(Value* room, int across, Value* line, bool read_only);
+  void write_if(Value* room, int across, Value* line, Value* element);
 
   // emit_compute.cpp
   void fragment_from_ring(const ir::Op& op);
@@ -112,7 +116,9 @@ class Emitter {
   // emit_store.cpp
   void store(const ir::Op& op);
   void store_row(const ir::Op& op, int i, Value* line);
-  void store_guarded_row(const ir::Op& op, int i, Value* line, Value* row, Value* column);
+  void store_guarded(const ir::Op& op, Value* first, Value* row, Value* column);
+  void store_guarded_row(const ir::Op& op, const Values& acc, Value* line, Value* row,
+                         Value* column);
   Value* evaluate(const dsl::Expression& expression, Value* acc, Value* c);
 
   // small helpers
