@@ -232,7 +232,8 @@ class Reader {
 
   void read_raster(const Clause& clause) {
     Raster raster;
-    raster.order = *value_of(kRasterWords, clause.find(Role::order)->choices.front().word);
+    std::string_view order = clause.find(Role::order)->choices.front().word;
+    raster.order = value_of(kRasterWords, order).value_or(RasterOrder::rows);
     if (const Slot* width = clause.find(Role::width)) {
       std::optional<int> bands = number(clause, *width, 1, kMostSwizzle, "raster swizzle");
       if (!bands) return;
