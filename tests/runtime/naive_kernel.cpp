@@ -3,18 +3,9 @@
 #include "tests/runtime/gemm_on_host.h"
 
 namespace tilec::test {
+namespace {
 
-Artifact naive_artifact() {
-  Artifact artifact;
-  artifact.spec.name = "naive";
-  artifact.spec.tile = {16, 16};
-  artifact.spec.copy = dsl::CopyMode::none;
-  artifact.spec.vector_global = 1;
-  artifact.spec.vector_shared = 1;
-  artifact.spec.epilogue = dsl::default_epilogue();
-  artifact.derived.threads = 256;
-  artifact.derived.warps = 8;
-  artifact.ptx = R"(
+constexpr const char* kNaivePtx = R"(
 .version 7.0
 .target sm_80
 .address_size 64
@@ -98,6 +89,20 @@ $done:
   ret;
 }
 )";
+
+}  // namespace
+
+Artifact naive_artifact() {
+  Artifact artifact;
+  artifact.spec.name = "naive";
+  artifact.spec.tile = {16, 16};
+  artifact.spec.copy = dsl::CopyMode::none;
+  artifact.spec.vector_global = 1;
+  artifact.spec.vector_shared = 1;
+  artifact.spec.epilogue = dsl::default_epilogue();
+  artifact.derived.threads = 256;
+  artifact.derived.warps = 8;
+  artifact.ptx = kNaivePtx;
   return artifact;
 }
 

@@ -3,55 +3,20 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <map>
 #include <string>
-#include <vector>
+
+#include "tests/runtime/fake_cuda/state.h"
 
 // The types of the binary interface, not of CUDA's header: what is tested is that the two agree.
 using Pointer = unsigned long long;
 
-namespace {
-
-struct Failure {
-  int status = 0;
-  int skip = 0;
-};
-
-struct Module {
-  std::string image;
-};
-
-struct Function {
-  std::string name;
-};
-
-struct Graph {
-  std::vector<std::function<void()>> launches;
-};
-
-struct Event {
-  double us = 0;
-};
-
-struct State {
-  std::map<std::string, Failure> failures;
-  std::map<std::string, int> calls;
-  std::map<std::string, Function> functions;
-  int live = 0;
-  bool capturing = false;
-  Graph captured;
-  double now_us = 0;  // the fake's own clock: a launch takes 10 us, a cuBLAS call 20
-  int64_t shared_bytes = 0;
-  int64_t shared_limit_asked = 0;
-};
+namespace fake {
 
 State& state() {
   static State it;
   return it;
 }
 
-// Counts the call; what it should return.
 int entered(const char* function) {
   ++state().calls[function];
   const auto found = state().failures.find(function);
@@ -63,7 +28,6 @@ int entered(const char* function) {
   return found->second.status;
 }
 
-// Runs now, or later if a stream captures.
 void enqueue(double us, std::function<void()> work) {
   auto timed = [us, work = std::move(work)] {
     work();
@@ -74,6 +38,20 @@ void enqueue(double us, std::function<void()> work) {
   else
     timed();
 }
+
+int text(char* to, unsigned size, const char* from) {
+  std::strncpy(to, from, size);
+  return 0;
+}
+
+}  // namespace fake
+
+namespace {
+
+using fake::enqueue;
+using fake::entered;
+using fake::state;
+using fake::text;
 
 float* floats(Pointer address) {
   return reinterpret_cast<float*>(address);
@@ -95,11 +73,6 @@ struct Gemm {
       float& out = floats(x.c)[row * x.ldc + column];
       out = x.beta == 0 ? x.alpha * acc : std::fma(x.beta, out, x.alpha * acc);
     }
-}
-
-int text(char* to, unsigned size, const char* from) {
-  std::strncpy(to, from, size);
-  return 0;
 }
 
 }  // namespace
@@ -221,17 +194,17 @@ int cuModuleLoadDataEx(void** module, const void* image, unsigned count, int* op
     if (options[i] == 5)  // CU_JIT_ERROR_LOG_BUFFER
       std::strcpy(static_cast<char*>(values[i]), "ptxas fatal: line 7: planted");
   if (status != 0) return status;
-  *module = new Module{static_cast<const char*>(image)};
+  *module = new fake::Module{static_cast<const char*>(image)};
   ++state().live;
   return 0;
 }
 int cuModuleUnload(void* module) {
-  delete static_cast<Module*>(module);
+  delete static_cast<fake::Module*>(module);
   --state().live;
   return 0;
 }
 int cuModuleGetFunction(void** function, void* module, const char* name) {
-  if (static_cast<Module*>(module)->image.find(name) == std::string::npos) return 500;
+  if (static_cast<fake::Module*>(module)->image.find(name) == std::string::npos) return 500;
   *function = &(state().functions[name] = {name});
   return entered("cuModuleGetFunction");
 }
@@ -256,7 +229,7 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned gr
                   as(8, int64_t{}), as(9, float{}),   as(10, float{})};
   const unsigned blocks = unsigned((gemm.m + 15) / 16) * unsigned((gemm.n + 15) / 16);
   const bool right_grid = grid_x == blocks && grid_y == 1 && grid_z == 1 && block_x == 256;
-  const bool naive = static_cast<Function*>(function)->name == "naive";
+  const bool naive = static_cast<fake::Function*>(function)->name == "naive";
   if (!right_grid || !naive) return 1;
   enqueue(10, [gemm] { multiply(gemm); });
   return 0;
@@ -284,23 +257,23 @@ int cuStreamBeginCapture_v2(void*, int) {
 int cuStreamEndCapture(void*, void** graph) {
   if (!state().capturing) return 904;
   state().capturing = false;
-  *graph = new Graph(std::move(state().captured));
+  *graph = new fake::Graph(std::move(state().captured));
   ++state().live;
   return entered("cuStreamEndCapture");
 }
 int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long) {
   const int status = entered("cuGraphInstantiateWithFlags");
   if (status != 0) return status;
-  *executable = new Graph(*static_cast<Graph*>(graph));
+  *executable = new fake::Graph(*static_cast<fake::Graph*>(graph));
   ++state().live;
   return 0;
 }
 int cuGraphLaunch(void* executable, void*) {
-  for (const auto& launch : static_cast<Graph*>(executable)->launches) launch();
+  for (const auto& launch : static_cast<fake::Graph*>(executable)->launches) launch();
   return entered("cuGraphLaunch");
 }
 int cuGraphDestroy(void* graph) {
-  delete static_cast<Graph*>(graph);
+  delete static_cast<fake::Graph*>(graph);
   --state().live;
   return 0;
 }
@@ -309,106 +282,25 @@ int cuGraphExecDestroy(void* executable) {
 }
 
 int cuEventCreate(void** event, unsigned) {
-  *event = new Event;
+  *event = new fake::Event;
   ++state().live;
   return entered("cuEventCreate");
 }
 int cuEventRecord(void* event, void*) {
-  static_cast<Event*>(event)->us = state().now_us;
+  static_cast<fake::Event*>(event)->us = state().now_us;
   return entered("cuEventRecord");
 }
 int cuEventSynchronize(void*) {
   return entered("cuEventSynchronize");
 }
 int cuEventElapsedTime(float* ms, void* start, void* stop) {
-  *ms = float((static_cast<Event*>(stop)->us - static_cast<Event*>(start)->us) / 1e3);
+  *ms = float((static_cast<fake::Event*>(stop)->us - static_cast<fake::Event*>(start)->us) / 1e3);
   return entered("cuEventElapsedTime");
 }
 int cuEventDestroy_v2(void* event) {
-  delete static_cast<Event*>(event);
+  delete static_cast<fake::Event*>(event);
   --state().live;
   return 0;
-}
-
-// cuBLAS.
-
-int cublasCreate_v2(void** handle) {
-  const int status = entered("cublasCreate_v2");
-  if (status != 0) return status;
-  *handle = &state();
-  ++state().live;
-  return 0;
-}
-int cublasDestroy_v2(void*) {
-  --state().live;
-  return 0;
-}
-int cublasGetVersion_v2(void*, int* version) {
-  *version = 130100;
-  return 0;
-}
-int cublasSetStream_v2(void*, void*) {
-  return entered("cublasSetStream_v2");
-}
-int cublasSetWorkspace_v2(void*, void*, size_t) {
-  return entered("cublasSetWorkspace_v2");
-}
-int cublasSetMathMode(void*, int mode) {
-  return mode == 2 ? entered("cublasSetMathMode") : 7;
-}
-const char* cublasGetStatusName(int status) {
-  return status == 13 ? "CUBLAS_STATUS_EXECUTION_FAILED" : "another status";
-}
-const char* cublasGetStatusString(int) {
-  return "planted";
-}
-
-// Column-major, by the book: element (i, j) of op(X) is X[i + j * ld], or X[j + i * ld].
-int cublasSgemm_v2(void*, int op_a, int op_b, int m, int n, int k, const float* alpha,
-                   const float* a, int lda, const float* b, int ldb, const float* beta, float* c,
-                   int ldc) {
-  const int status = entered("cublasSgemm_v2");
-  if (status != 0) return status;
-  if (lda < (op_a ? k : m) || ldb < (op_b ? n : k) || ldc < m) return 7;
-  enqueue(20, [=, alpha = *alpha, beta = *beta] {
-    for (int64_t j = 0; j < n; ++j)
-      for (int64_t i = 0; i < m; ++i) {
-        float acc = 0;
-        for (int64_t p = 0; p < k; ++p)
-          acc = std::fma(op_a ? a[p + i * lda] : a[i + p * lda],
-                         op_b ? b[j + p * ldb] : b[p + j * ldb], acc);
-        float& out = c[i + j * ldc];
-        out = beta == 0 ? alpha * acc : std::fma(beta, out, alpha * acc);
-      }
-  });
-  return 0;
-}
-
-// NVML.
-
-int nvmlInit_v2() {
-  return entered("nvmlInit_v2");
-}
-int nvmlDeviceGetHandleByPciBusId_v2(const char* id, void** device) {
-  *device = &state();
-  return std::string(id) == "0000:01:00.0" ? entered("nvmlDeviceGetHandleByPciBusId_v2") : 2;
-}
-int nvmlDeviceGetClockInfo(void*, int type, unsigned* mhz) {
-  *mhz = type == 1 ? 1500 : 0;
-  return entered("nvmlDeviceGetClockInfo");
-}
-int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) {
-  *milliwatts = 400000;
-  return entered("nvmlDeviceGetPowerUsage");
-}
-int nvmlSystemGetDriverVersion(char* version, unsigned size) {
-  return text(version, size, "580.159.04");
-}
-int nvmlSystemGetNVMLVersion(char* version, unsigned size) {
-  return text(version, size, "13.580");
-}
-const char* nvmlErrorString(int) {
-  return "planted";
 }
 
 }  // extern "C"

@@ -1,10 +1,10 @@
+#include "runtime/print.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
-
-#include "runtime/print.h"
 
 namespace tilec {
 namespace {

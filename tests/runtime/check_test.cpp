@@ -1,10 +1,11 @@
+#include "runtime/check.h"
+
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cmath>
 
 #include "runtime/bound.h"
-#include "runtime/check.h"
 #include "runtime/random.h"
 #include "runtime/reference.h"
 #include "tests/runtime/gemm_on_host.h"

@@ -1,11 +1,11 @@
 // Every row of the table of faults is provoked by some test.
+#include "runtime/faults.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-
-#include "runtime/faults.h"
 
 namespace tilec {
 namespace {

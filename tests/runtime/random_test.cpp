@@ -1,10 +1,11 @@
+#include "runtime/random.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
 #include "runtime/hash.h"
-#include "runtime/random.h"
 
 namespace tilec {
 namespace {

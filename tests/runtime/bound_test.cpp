@@ -1,8 +1,8 @@
+#include "runtime/bound.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
-
-#include "runtime/bound.h"
 
 namespace tilec {
 namespace {

@@ -1,8 +1,9 @@
+#include "runtime/bench.h"
+
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "runtime/bench.h"
 #include "runtime/device_operands.h"
 
 namespace tilec {

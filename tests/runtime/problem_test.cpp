@@ -1,8 +1,8 @@
+#include "runtime/problem.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
-
-#include "runtime/problem.h"
 
 namespace tilec {
 namespace {

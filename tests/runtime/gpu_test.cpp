@@ -1,7 +1,8 @@
 // The GPU of the machine at hand, where there is one; skipped elsewhere.
+#include "runtime/cuda/gpu.h"
+
 #include <gtest/gtest.h>
 
-#include "runtime/cuda/gpu.h"
 #include "runtime/device_operands.h"
 #include "runtime/print.h"
 #include "runtime/run.h"
