@@ -12,21 +12,19 @@ Storage global(const std::string& name, Axis row, Axis column, int vector) {
   return {.name = name, .row_axis = row, .column_axis = column, .vector = vector};
 }
 
-// `turned`: columns of the slice in shared memory are rows of it in global memory.
-Storage ring(const std::string& name, const Storage& operand, const dsl::CopyMap& map,
-             const dsl::SharedLayout& layout, const dsl::Spec& spec) {
-  const bool turned = layout.transposed;
-  Storage out{.name = name,
-              .space = ir::Space::shared,
-              .row_axis = turned ? operand.column_axis : operand.row_axis,
-              .column_axis = turned ? operand.row_axis : operand.column_axis,
-              .rows = turned ? map.columns : map.rows,
-              .columns = turned ? map.rows : map.columns,
-              .vector = spec.vector_shared,
-              .stages = spec.stages};
-  out.stride = out.columns + layout.padding;
-  out.swizzle = layout.swizzled ? spec.vector_shared : 0;
-  return out;
+Storage ring(const std::string& name, bool operand_a, const dsl::Spec& spec) {
+  const dsl::SliceMap map = dsl::slice_map(spec, operand_a);
+  const Axis other = operand_a ? Axis::m : Axis::n;
+  return {.name = name,
+          .space = ir::Space::shared,
+          .row_axis = map.rows_are_k ? Axis::k : other,
+          .column_axis = map.rows_are_k ? other : Axis::k,
+          .rows = map.rows,
+          .columns = map.row_length,
+          .vector = spec.vector_shared,
+          .stages = spec.stages,
+          .stride = map.row_stride,
+          .swizzle = map.groups > 0 ? map.group : 0};
 }
 
 Storage registers(const std::string& name, int rows, Axis row = Axis::none, int columns = 1,
@@ -80,8 +78,8 @@ ir::Kernel build_kernel(const dsl::Spec& spec, const dsl::Derived& derived) {
   ir::Id from_a = a;
   ir::Id from_b = b;
   if (!direct) {
-    from_a = add(ring("sa", kernel.at(a), derived.copy_a, spec.shared_a, spec));
-    from_b = add(ring("sb", kernel.at(b), derived.copy_b, spec.shared_b, spec));
+    from_a = add(ring("sa", true, spec));
+    from_b = add(ring("sb", false, spec));
     ir::Id via_a = -1;
     ir::Id via_b = -1;
     if (spec.copy == dsl::CopyMode::through_registers) {

@@ -1,6 +1,7 @@
 // Where beta is 0, C must not be read: it may hold NaN, or nothing at all.
 //   in:  one `store` of the whole expression
-//   out: an unguarded store whose expression reads C only through products with beta stands behind a
+//   out: an unguarded store whose expression reads C only through products with beta stands behind
+//   a
 //        branch, beside one without those products; a guarded one tests beta with each element
 #include "compiler/passes/make_ops.h"
 #include "compiler/passes/passes_list.h"

@@ -48,6 +48,8 @@ int field_of(char letter, int form, bool by_form) {
       return kFieldD;
     case 'a':
       return kFieldA;
+    case 'B':
+      return kFieldB;
     case 'b':
       if (!by_form) return kFieldB;
       return b_is_other ? -1 : c_is_other ? kFieldC : kFieldB;
@@ -63,6 +65,7 @@ Slot slot_of(char letter) {
     case 'a':
       return Slot::a;
     case 'b':
+    case 'B':
       return Slot::b;
     case 'c':
     case 'k':

@@ -41,7 +41,8 @@ struct Opcode {
   uint16_t code = 0;       // low 9 bits
   std::string_view forms;  // those seen, a digit each
   /// General registers, in order of the text: D written, d a b c read, each from its own field;
-  /// k is operand c in the field of b (FADD). "?": operands that are not decoded.
+  /// k is operand c in the field of b (FADD), B operand b in its field whatever the form (SEL.64).
+  /// "?": operands that are not decoded.
   std::string_view slots;
   Width width = Width::one;
   Class kind = Class::unknown;

@@ -60,6 +60,26 @@ TEST(Passes, VerifyAfterEach) {
   }
 }
 
+// The language's rule for where an element lies in a slot, and tile IR's, are one.
+TEST(Passes, KeepTheLayoutsOfTheSpec) {
+  for (const char* layouts :
+       {"", "shared plain", "shared transposed", "shared a swizzled b padded 8",
+        "layout tt shared a plain swizzled b transposed swizzled",
+        "vector shared 2 shared swizzled",
+        "layout nt shared a transposed swizzled b plain padded 4"}) {
+    const dsl::Spec spec =
+        spec_of(std::string("tile 64x16x4 warp 32x16 thread 4x4 stages 2 ") + layouts);
+    const ir::Kernel kernel =
+        passes::build_kernel(spec, dsl::derive(spec, find_target("sm_90a")->limits));
+    for (const bool operand_a : {true, false})
+      for (int k = 0; k < spec.tile_k; ++k)
+        for (int x = 0; x < (operand_a ? spec.tile.m : spec.tile.n); ++x)
+          ASSERT_EQ(ir::shared_offset(kernel.at(kernel.find(operand_a ? "sa" : "sb")), k, x),
+                    dsl::shared_offset(spec, operand_a, k, x))
+              << layouts << " " << operand_a << " " << k << " " << x;
+  }
+}
+
 TEST(Passes, AreFoundByName) {
   for (const passes::PassInfo& pass : passes::all()) EXPECT_EQ(passes::find(pass.name), &pass);
   EXPECT_EQ(passes::find("polish"), nullptr);
