@@ -53,6 +53,23 @@ dsl::Result<ExtraFigures> count(const dsl::Spec& spec, std::optional<dsl::GemmSh
   return counted_figures(*result);
 }
 
+dsl::Result<std::vector<Judgement>> judge_spec(const CheckCommand& command, const dsl::Spec& spec) {
+  const Target& target = target_of(spec);
+  dsl::Result<Artifact> artifact = compile(spec, target, {.assembler = command.assembler});
+  if (!artifact) return tl::unexpected(std::move(artifact.error()));
+  dsl::Result<Report> report = build_report(*artifact, target, command.shape);
+  if (!report) return tl::unexpected(std::move(report.error()));
+  dsl::Result<std::vector<Budget>> budgets = read_budgets(command.budgets, *report);
+  if (!budgets) return tl::unexpected(std::move(budgets.error()));
+  ExtraFigures extra;
+  if (needs_run(*budgets)) {
+    dsl::Result<ExtraFigures> found = count(spec, command.shape);
+    if (!found) return tl::unexpected(std::move(found.error()));
+    extra = std::move(*found);
+  }
+  return judge(*budgets, *report, extra);
+}
+
 }  // namespace
 
 std::vector<Figure> budget_figures() {
@@ -84,28 +101,19 @@ ExtraFigures counted_figures(const RunResult& result) {
 dsl::Result<void> run(const CheckCommand& command) {
   dsl::Result<std::vector<dsl::Spec>> specs = read_specs(command.choice, gpu_target());
   if (!specs) return tl::unexpected(std::move(specs.error()));
-  dsl::Result<dsl::Spec> spec = only_one(std::move(*specs), command.choice);
-  if (!spec) return tl::unexpected(std::move(spec.error()));
-
-  const Target& target = target_of(*spec);
-  dsl::Result<Artifact> artifact =
-      compile(*spec, target, {.assembler = command.assembler, .assemble_required = false});
-  if (!artifact) return tl::unexpected(std::move(artifact.error()));
-  dsl::Result<Report> report = build_report(*artifact, target, command.shape);
-  if (!report) return tl::unexpected(std::move(report.error()));
-  dsl::Result<std::vector<Budget>> budgets = read_budgets(command.budgets, *report);
-  if (!budgets) return tl::unexpected(std::move(budgets.error()));
-  ExtraFigures extra;
-  if (needs_run(*budgets)) {
-    dsl::Result<ExtraFigures> found = count(*spec, command.shape);
-    if (!found) return tl::unexpected(std::move(found.error()));
-    extra = std::move(*found);
+  if (command.json) {
+    if (auto one = only_one(*specs, command.choice); !one) return tl::unexpected(one.error());
   }
-
-  std::vector<Judgement> judgements = judge(*budgets, *report, extra);
-  std::string text = command.json ? to_json(judgements) : format_judgements(judgements);
-  if (auto written = write_output(text); !written) return written;
-  if (all_passed(judgements)) return {};
+  bool held = true;
+  for (const dsl::Spec& spec : *specs) {
+    dsl::Result<std::vector<Judgement>> judgements = judge_spec(command, spec);
+    if (!judgements) return tl::unexpected(std::move(judgements.error()));
+    held = held && all_passed(*judgements);
+    std::string text = command.json ? to_json(*judgements) : format_judgements(*judgements);
+    if (specs->size() > 1) text = fmt::format("{}\n{}", spec.name, text);
+    if (auto written = write_output(text); !written) return written;
+  }
+  if (held) return {};
   dsl::Error error = dsl::Error::user("over-budget", "not every budget holds");
   error.road = dsl::Road::check;
   return tl::unexpected(std::move(error));

@@ -1,6 +1,9 @@
 #include "tools/devices.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
 
 #include "runtime/cuda/probe.h"
 #include "runtime/devices.h"
@@ -8,6 +11,18 @@
 #include "tools/read_specs.h"
 
 namespace tilec {
+namespace {
+
+// The CPU executes about this many multiply-adds of a kernel in a second, measured on two cores.
+constexpr double kCpuRate = 5e8;
+
+void say_how_long(const dsl::GemmShape& shape) {
+  const double seconds = static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                         static_cast<double>(shape.k) / kCpuRate;
+  if (seconds > 2) say_progress(fmt::format("about {:.0f} s on the CPU", seconds));
+}
+
+}  // namespace
 
 dsl::Result<std::unique_ptr<Device>> take_device(const std::string& wanted) {
   std::optional<DeviceKind> kind;
@@ -38,7 +53,12 @@ dsl::Result<RunResult> run_kernel(Device& device, const dsl::Spec& spec, GemmPro
   compile_options.assembler = device.info().kind == DeviceKind::cpu ? Assembler::none : assembler;
   dsl::Result<Artifact> artifact = compile(fitting, target_of(fitting), compile_options);
   if (!artifact) return tl::unexpected(std::move(artifact.error()));
+  if (device.info().kind == DeviceKind::cpu) say_how_long(completed->shape);
   return run_gemm(device, *artifact, *completed, options);
+}
+
+void say_progress(const std::string& what) {
+  if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "{} ...\n", what);
 }
 
 dsl::Error wrong_result(const RunResult& result) {

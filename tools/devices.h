@@ -25,6 +25,9 @@ std::string gpu_target();
 dsl::Result<RunResult> run_kernel(Device& device, const dsl::Spec& spec, GemmProblem problem,
                                   const RunOptions& options, Assembler assembler);
 
+/// A line on standard error about what takes long, if a person is there to read it.
+void say_progress(const std::string& what);
+
 /// The error of a result that is wrong, for exit code 3.
 dsl::Error wrong_result(const RunResult& result);
 

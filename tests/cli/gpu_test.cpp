@@ -88,6 +88,14 @@ TEST_F(Gpu, BenchEverySpecAtEveryShape) {
   }
 }
 
+TEST_F(Gpu, BenchLeavesOutWhatIsRefused) {
+  Outcome outcome =
+      run({"bench", "kernel naive { tile 16x16x1 edges exact }", "--shape", "16x16x1", "17x16x1"});
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 2) << outcome.out;  // a head and one row
+  EXPECT_NE(outcome.err.find("naive at 17x16x1 is left out"), std::string::npos) << outcome.err;
+}
+
 // The fake driver multiplies by alpha, which this spec does not ask for.
 TEST_F(Gpu, AWrongResultIsShownAndFails) {
   const std::string spec = "kernel naive { tile 16x16 epilogue acc }";

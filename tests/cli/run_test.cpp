@@ -12,6 +12,8 @@ namespace {
 
 using nlohmann::json;
 
+const Surroundings kNoCuda = nothing_installed();
+
 std::vector<std::string> run_words(const std::string& spec, const std::string& shape,
                                    const std::vector<std::string>& more = {}) {
   std::vector<std::string> words = {"run", spec, "--shape", shape, "--device", "cpu"};
@@ -148,10 +150,10 @@ TEST(Check, BudgetsThatHoldAndThatDoNot) {
        {Case{"ideal_share>=0.94, threads==256", 0}, Case{"threads==256,shared_bytes<100", 3},
         Case{"bank_conflicts>=0, max_error<=1", 0}, Case{"warp_instructions<1", 3},
         Case{"ideal_share>=94%", 0}}) {
-    Outcome outcome = tilec({"check", kMainSpec, "--require", c.budgets});
+    Outcome outcome = tilec({"check", kMainSpec, "--require", c.budgets, "--shape", "128x128x16"});
     EXPECT_EQ(outcome.code, c.code) << c.budgets << "\n" << outcome.out << outcome.err;
     EXPECT_NE(outcome.out, "") << c.budgets;
-    Outcome in_json = tilec({"check", kMainSpec, "--require", c.budgets, "--json"});
+    Outcome in_json = tilec({"check", kMainSpec, "--require", c.budgets, "--json"}, kNoCuda);
     EXPECT_EQ(in_json.code, c.code);
     json result = json::parse(in_json.out);
     EXPECT_EQ(result["passed"], c.code == 0) << in_json.out;
@@ -162,6 +164,16 @@ TEST(Check, SeveralRequirements) {
   Outcome outcome =
       tilec({"check", kMainSpec, "--require", "threads==256", "--require", "shared_bytes<100"});
   EXPECT_EQ(outcome.code, 3) << outcome.err;
+}
+
+TEST(Check, EveryKernelOfAFile) {
+  Folder folder;
+  folder.write("two.tile", "kernel one { tile 16x16 } kernel two { tile 32x32x8 thread 2x2 }");
+  std::string file = folder.path("two.tile");
+  EXPECT_EQ(tilec({"check", file, "--require", "threads==256"}).code, 0);
+  Outcome outcome = tilec({"check", file, "--require", "ideal_share>0.4"});
+  EXPECT_EQ(outcome.code, 3) << outcome.out;
+  EXPECT_NE(outcome.out.find("two\n"), std::string::npos) << outcome.out;
 }
 
 TEST(Opt, PrintsRunsAndRefuses) {

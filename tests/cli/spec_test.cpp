@@ -162,7 +162,7 @@ TEST(SeveralKernels, ARefusalNamesThem) {
        std::vector<std::vector<std::string>>{{"compile", file},
                                              {"explain", file, "--json"},
                                              {"report", file, "--json"},
-                                             {"check", file, "--require", "spills==0"},
+                                             {"check", file, "--require", "threads==256", "--json"},
                                              {"explain", file, "--kernel", "medium"}}) {
     Outcome outcome = tilec(words);
     EXPECT_EQ(outcome.code, 1) << words[0] << "\n" << outcome.err;
