@@ -52,8 +52,7 @@ TEST(Decode, AgreesWithTheTextOfEveryObservedInstruction) {
 }
 
 // No row of the table without an instruction that was seen, on the machines that it names, in the
-// forms that it names. Branches have labels in their text and are left out of the file; UIMAD with
-// an immediate stands in the loops of our own kernels on sm_80, which no snippet brings about.
+// forms that it names. Branches have labels in their text and are left out of the file.
 TEST(Decode, EveryRowOfTheTableWasSeen) {
   std::set<std::pair<const Opcode*, char>> seen;
   for (const Observed& observed : read_observed())
@@ -61,12 +60,9 @@ TEST(Decode, EveryRowOfTheTableWasSeen) {
       if (const Opcode* row = find_opcode(observed.word, machine))
         seen.insert({row, static_cast<char>('0' + form_of(observed.word))});
   const std::set<std::string_view> with_labels = {"BRA", "BSSY", "CALL", "LEPC", "RET"};
-  const auto is_excepted = [&](const Opcode& row, char form) {
-    return with_labels.contains(row.name) || (row.name == "UIMAD" && form == '4');
-  };
   for (const Opcode& row : opcodes())
     for (const char form : row.forms)
-      EXPECT_TRUE(seen.contains({&row, form}) || is_excepted(row, form))
+      EXPECT_TRUE(seen.contains({&row, form}) || with_labels.contains(row.name))
           << row.name << " form " << form;
 }
 

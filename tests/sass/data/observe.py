@@ -8,7 +8,8 @@ for each opcode, form and set of modifiers, on each target that has it. A line i
 
     TARGETS LOW HIGH TEXT      80,86,89 0x... 0x... FFMA R3, R2, R4, R3
 
-Further cubins (of the same targets) may be named; their instructions join in.
+Further cubins (of the same targets) may be named; their instructions join in. The file checked in
+was made with those of all examples, and of a few specs more, for every target.
 """
 import collections
 import pathlib
