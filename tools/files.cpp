@@ -13,6 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// No spec and no tile IR comes near; /dev/zero passes it.
+constexpr size_t kMostBytes = size_t{16} << 20;
+
 dsl::Error cannot_write(const std::string& what, const std::string& why) {
   return dsl::Error::machine("cannot-write", fmt::format("cannot write {}: {}", what, why));
 }
@@ -85,9 +88,16 @@ dsl::Result<std::string> read_file(const std::string& path) {
   }
   std::string bytes;
   char part[1 << 14];
-  while (size_t size = fread(part, 1, sizeof part, file)) bytes.append(part, size);
+  while (size_t size = fread(part, 1, sizeof part, file)) {
+    bytes.append(part, size);
+    if (bytes.size() > kMostBytes) break;
+  }
   bool failed = ferror(file) != 0;
   if (path != "-") fclose(file);
+  if (bytes.size() > kMostBytes) {
+    return tl::unexpected(dsl::Error::user(
+        "source-too-large", fmt::format("{} holds more than {} bytes", path, kMostBytes)));
+  }
   if (failed) {
     return tl::unexpected(
         dsl::Error::user("unreadable-file", fmt::format("cannot read all of {}", path)));

@@ -26,7 +26,7 @@ void remove_files(const std::string& directory, const std::vector<std::string>& 
 dsl::Result<void> write_output(std::string_view bytes);
 
 /// All of a file, or of standard input for "-".
-/// Errors: user, "missing-file" or "unreadable-file".
+/// Errors: user, "missing-file", "unreadable-file" or "source-too-large" (over 16 MiB).
 dsl::Result<std::string> read_file(const std::string& path);
 
 }  // namespace tilec
