@@ -32,8 +32,8 @@ struct Finding {
 
 struct Rule {
   Fault fault;
-  std::initializer_list<ClauseKind> about;  // not checked where one of these has a fault already
   bool counts_threads;  // not checked where tiles do not divide: there is no thread count then
+  std::initializer_list<ClauseKind> about;  // not checked where one of these has a fault already
   std::optional<Finding> (*check)(const Subject&);
 };
 std::span<const Rule> rules();

@@ -69,7 +69,10 @@ TEST(MustFail, EachRowIsDrawnByItsInputAndSaysWhatIsWritten) {
     ASSERT_TRUE(std::filesystem::exists(stem + extension(row.drawn_by))) << stem;
     std::string text = test::read_file(stem + extension(row.drawn_by));
     std::optional<Error> error = drawn(row, text);
-    ASSERT_TRUE(error) << row.code << " was not drawn";
+    if (!error) {
+      ADD_FAILURE() << row.code << " was not drawn";
+      continue;
+    }
     EXPECT_NE((" " + test::codes(*error) + " ").find(fmt::format(" {} ", row.code)),
               std::string::npos)
         << row.code << " expected, found " << test::codes(*error);

@@ -21,8 +21,10 @@ std::string print(const SpecAst& ast) {
   std::string out = ast.name + ":";
   for (const Clause& clause : ast.clauses) {
     std::vector<std::string> slots;
+    slots.reserve(clause.slots.size() + 1);
     for (const Slot& slot : clause.slots) {
       std::vector<std::string> choices;
+      choices.reserve(slot.choices.size());
       for (const Atom& atom : slot.choices) {
         choices.push_back(atom.word.empty() ? fmt::format("{}", atom.number) : atom.word);
       }

@@ -84,6 +84,7 @@ TEST(Render, HasNoPlaceWithoutASource) {
 
 TEST(UserError, SortsByPlaceAndCutsOff) {
   std::vector<Diagnostic> found;
+  found.reserve(100);
   for (uint32_t i = 0; i < 100; ++i) {
     found.push_back(diagnose(Fault::unknown_clause, {100 - i, 101 - i}, "m"));
   }
