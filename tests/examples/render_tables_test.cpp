@@ -116,11 +116,10 @@ TEST_F(RenderTables, Shapes) {
 }
 
 TEST_F(RenderTables, TheSanitizersVerdict) {
-  EXPECT_EQ(
-      rendered(place("sanitizer fake")),
-      place("sanitizer fake",
-            "compute-sanitizer's memcheck and racecheck over 1 kernel at 129x127x65: 2 runs, "
-            "all are clean.\n"));
+  EXPECT_EQ(rendered(place("sanitizer fake")),
+            place("sanitizer fake",
+                  "compute-sanitizer's memcheck and racecheck over 1 kernel at 129x127x65: 2 runs, "
+                  "all are clean.\n"));
   write_ladder(false);
   EXPECT_NE(rendered(place("sanitizer fake"))
                 .find("2 runs, not clean: 01_naive under racecheck at 129x127x65."),
