@@ -52,10 +52,29 @@ std::vector<LineCount> count_lines(std::span<const Instruction> instructions,
   return out;
 }
 
-int sum_multiply_adds(std::span<const Instruction> instructions, size_t begin, size_t end) {
-  int sum = 0;
-  for (size_t i = begin; i < end; ++i) sum += sass::multiply_adds(instructions[i]);
-  return sum;
+// "fragment fa = sa[i] at 3" without the k that it is at.
+std::string_view op_of(std::string_view line) {
+  return line.substr(0, line.find(" at "));
+}
+
+std::vector<OpCount> group_lines(std::span<const LineCount> lines) {
+  std::map<std::string_view, OpCount> counts;
+  for (const LineCount& line : lines) {
+    OpCount& count = counts[op_of(line.text)];
+    ++count.lines;
+    count.instructions += line.instructions;
+    count.fma += line.fma;
+    for (size_t c = 0; c < sass::kClasses; ++c) count.by_class.of[c] += line.by_class.of[c];
+  }
+  std::vector<OpCount> out;
+  for (auto& [text, count] : counts) {
+    count.text = text;
+    out.push_back(std::move(count));
+  }
+  std::ranges::sort(out, {}, [](const OpCount& op) {
+    return std::pair(-op.instructions, std::string_view(op.text));
+  });
+  return out;
 }
 
 }  // namespace
@@ -131,49 +150,9 @@ std::optional<SteadyLoop> count_steady_loop(std::span<const Instruction> instruc
   loop.gap_points = 100 * (loop.ideal_share - loop.fma_share);
   loop.gap = itemise_gap(loop.by_class, loop.ideal_share, loop.fragment_loads_expected);
   loop.lines = count_lines(instructions, body, work, lines, tile);
+  loop.ops = group_lines(loop.lines);
   loop.register_file = sass::bank_use(run);
   return loop;
-}
-
-std::optional<Executed> count_executed(std::span<const Instruction> instructions,
-                                       const sass::Flow& flow, const WorkOfThread& work,
-                                       dsl::GemmShape shape) {
-  const std::optional<size_t> which = sass::steady_loop(flow, instructions);
-  if (!which) return std::nullopt;
-  const sass::Loop& steady = flow.loops[*which];
-  const std::vector<bool> on_path = sass::blocks_on_path_through(flow, steady.header);
-
-  const double per_slice = double(work.fma_per_k) * work.tile_k;
-  double in_loop = 0;
-  double outside = 0;
-  for (size_t b = 0; b < flow.blocks.size(); ++b) {
-    if (!on_path[b]) continue;
-    const int sum = sum_multiply_adds(instructions, flow.blocks[b].begin, flow.blocks[b].end);
-    (steady.contains(b) ? in_loop : outside) += sum;
-  }
-  // Whole slices outside of the loop were peeled from it; what is less belongs to the epilogue.
-  const double slices = std::ceil(static_cast<double>(shape.k) / work.tile_k);
-  const double peeled = std::floor(outside / per_slice);
-  const double slices_per_trip = in_loop / per_slice;
-
-  Executed out{.shape = shape};
-  out.trips = std::max(0.0, slices - peeled) / slices_per_trip;
-  for (size_t b = 0; b < flow.blocks.size(); ++b) {
-    if (!on_path[b]) continue;
-    double times = 1;
-    if (steady.contains(b)) {
-      times = out.trips;
-    } else if (steady.parent && flow.loops[*steady.parent].contains(b)) {
-      times = std::max(0.0, slices - peeled);  // a loop over slices round one over their k
-    }
-    for (size_t i = flow.blocks[b].begin; i < flow.blocks[b].end; ++i) {
-      const Class kind = class_of(instructions[i], work);
-      if (kind != Class::nop) out.instructions += times;
-      if (kind == Class::fma) out.fma += times;
-    }
-  }
-  out.fma_share = out.instructions == 0 ? 0 : out.fma / out.instructions;
-  return out;
 }
 
 }  // namespace tilec

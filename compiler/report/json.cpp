@@ -37,6 +37,17 @@ Json line_counts(const std::vector<LineCount>& lines) {
   return out;
 }
 
+Json op_counts(const std::vector<OpCount>& ops) {
+  Json out = Json::array();
+  for (const OpCount& op : ops)
+    out.push_back({{"text", op.text},
+                   {"lines", op.lines},
+                   {"instructions", op.instructions},
+                   {"fma", op.fma},
+                   {"by_class", class_counts(op.by_class)}});
+  return out;
+}
+
 Json steady_loop(const SteadyLoop& loop) {
   return {{"instructions", loop.instructions},
           {"fma", loop.fma},
@@ -58,6 +69,7 @@ Json steady_loop(const SteadyLoop& loop) {
             {"conflicts_per_fma", loop.register_file.conflicts_per_fma()},
             {"operands_read", loop.register_file.operands_read},
             {"operands_reused", loop.register_file.operands_reused}}},
+          {"ops", op_counts(loop.ops)},
           {"lines", line_counts(loop.lines)}};
 }
 
@@ -98,10 +110,10 @@ std::string to_json(const Report& report) {
       {"shared_conflicts", {{"predicted", true}, {"wavefronts", report.shared_conflicts}}}};
   if (report.steady) json["steady_loop"] = steady_loop(*report.steady);
   if (report.code)
-    json["kernel"] = {{"instructions", report.code->instructions},
-                      {"fma", report.code->fma},
-                      {"by_class", class_counts(report.code->by_class)},
-                      {"unknown", report.code->unknown}};
+    json["kernel"] = {
+        {"instructions", report.code->instructions},       {"fma", report.code->fma},
+        {"by_class", class_counts(report.code->by_class)}, {"unknown", report.code->unknown},
+        {"checked_by_nvdisasm", report.code->checked},     {"mismatches", report.code->mismatches}};
   if (report.executed) {
     const Executed& executed = *report.executed;
     json["shape"] = {{"m", executed.shape.m}, {"n", executed.shape.n}, {"k", executed.shape.k}};

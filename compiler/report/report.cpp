@@ -6,6 +6,7 @@
 #include <array>
 
 #include "compiler/report/count.h"
+#include "compiler/sass/cross_check.h"
 #include "dsl/banks.h"
 #include "dsl/format.h"
 
@@ -76,6 +77,18 @@ void count_spills(std::span<const sass::Instruction> instructions, Report& repor
   }
 }
 
+// Makes instructions that nvdisasm reads otherwise unknown; their number.
+int drop_mismatches(std::vector<sass::Instruction>& instructions, const sass::TextKernel& text) {
+  const std::vector<sass::Mismatch> found = sass::cross_check(instructions, text);
+  for (const sass::Mismatch& mismatch : found) {
+    sass::Instruction& instruction = instructions[mismatch.offset / sass::kWordBytes];
+    instruction.opcode = nullptr;
+    instruction.use_count = 0;
+    instruction.registers_known = false;
+  }
+  return static_cast<int>(found.size());
+}
+
 // sm_90a and sm_90 are machine 90.
 int machine_of(std::string_view target) {
   int number = 0;
@@ -118,7 +131,8 @@ Report report_of_spec(const Artifact& artifact, const Target& target) {
 }  // namespace
 
 dsl::Result<Report> build_report(const Artifact& artifact, const Target& target,
-                                 std::optional<dsl::GemmShape> shape) {
+                                 std::optional<dsl::GemmShape> shape,
+                                 const sass::Disassembly* text) {
   Report report = report_of_spec(artifact, target);
   if (artifact.cubin.empty()) {
     report.occupancy = occupancy_of(artifact, target, artifact.derived.registers_expected);
@@ -130,7 +144,9 @@ dsl::Result<Report> build_report(const Artifact& artifact, const Target& target,
   if (!found) return tl::unexpected(found.error());
   const sass::Kernel& kernel = **found;
 
-  const std::vector<sass::Instruction> instructions = sass::decode_all(kernel.words, cubin->sm);
+  std::vector<sass::Instruction> instructions = sass::decode_all(kernel.words, cubin->sm);
+  const sass::TextKernel* lines = text == nullptr ? nullptr : text->find(kernel.name);
+  const int mismatches = lines == nullptr ? 0 : drop_mismatches(instructions, *lines);
   const sass::Flow flow = sass::find_flow(instructions);
   const WorkOfThread work{.fma_per_k = artifact.spec.thread.m * artifact.spec.thread.n,
                           .tile_k = artifact.spec.tile_k,
@@ -142,6 +158,8 @@ dsl::Result<Report> build_report(const Artifact& artifact, const Target& target,
   if (artifact.assembler.log.empty() && report.spills() == 0) count_spills(instructions, report);
   report.occupancy = occupancy_of(artifact, target, report.registers);
   report.code = count_kernel(instructions, work);
+  report.code->checked = lines != nullptr;
+  report.code->mismatches = mismatches;
   report.steady = count_steady_loop(instructions, flow, work, kernel.lines, artifact.tile);
   if (shape) {
     report.executed = count_executed(instructions, flow, work, *shape);

@@ -25,6 +25,7 @@
 #include "compiler/artifact.h"
 #include "compiler/sass/banks.h"
 #include "compiler/sass/classes.h"
+#include "compiler/sass/disassemble.h"
 #include "compiler/target.h"
 #include "dsl/error.h"
 #include "dsl/shape.h"
@@ -61,6 +62,15 @@ struct LineCount {
   sass::ClassCounts by_class;
 };
 
+/// Lines that say the same but for the k within a slice (`… at 3`), together: one op of the course.
+struct OpCount {
+  std::string text;
+  int lines = 0;
+  int instructions = 0;
+  int fma = 0;
+  sass::ClassCounts by_class;
+};
+
 struct SteadyLoop {
   uint32_t begin = 0;  // bytes from the kernel's start to its first instruction
   uint32_t end = 0;    // past its last
@@ -77,6 +87,7 @@ struct SteadyLoop {
   double gap_points = 0;         // percentage points: ideal - actual
   std::vector<GapRow> gap;       // largest part first; points add up to gap_points
   std::vector<LineCount> lines;  // by line; empty without line information
+  std::vector<OpCount> ops;      // most instructions first
   sass::BankUse register_file;   // predicted
 };
 
@@ -86,10 +97,12 @@ struct KernelCounts {
   int fma = 0;
   sass::ClassCounts by_class;
   std::vector<std::string> unknown;  // "unknown 0x5c3", each once
+  bool checked = false;              // whether nvdisasm's text was there to compare with
+  int mismatches = 0;                // instructions it reads otherwise: counted as unknown
 };
 
-/// One thread's instructions for a shape: static counts times trips. A thread of a whole tile is
-/// meant, on the path through the steady loop; other loops on that path count once.
+/// One thread's instructions for a shape, predicted: static counts times trips, for a thread of a
+/// whole tile (executed.cpp says how its way is found).
 struct Executed {
   dsl::GemmShape shape;
   int64_t blocks = 0;
@@ -120,9 +133,11 @@ struct Report {
 };
 
 /// Without a cubin (no assembler was found) the report holds what follows from the spec alone.
-/// Errors: those of sass::read_cubin; internal, if the cubin lacks the kernel or the cubin's
-/// machine is not `target`.
+/// `text`: nvdisasm's of the same cubin, to check our decoding by; null: unchecked (running
+/// nvdisasm takes longer than everything else here). Errors: those of sass::read_cubin; internal,
+/// if the cubin lacks the kernel or the cubin's machine is not `target`.
 dsl::Result<Report> build_report(const Artifact& artifact, const Target& target,
-                                 std::optional<dsl::GemmShape> shape);
+                                 std::optional<dsl::GemmShape> shape,
+                                 const sass::Disassembly* text = nullptr);
 
 }  // namespace tilec

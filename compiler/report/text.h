@@ -9,8 +9,8 @@
 namespace tilec {
 
 struct TextStyle {
-  int width = 100;         // columns
-  size_t most_lines = 12;  // tile IR lines listed, those with most instructions
+  int width = 100;       // columns
+  size_t most_ops = 12;  // ops of the tile IR listed, those with most instructions
 };
 
 std::string to_text(const Report& report, const TextStyle& style = {});

@@ -59,23 +59,6 @@ void connect(Flow& flow, std::span<const Instruction> instructions) {
   }
 }
 
-// Blocks reachable from `from` along `next`.
-std::vector<bool> reach(const Flow& flow, size_t from, std::vector<size_t> BasicBlock::* next) {
-  std::vector<bool> seen(flow.blocks.size(), false);
-  std::vector<size_t> work{from};
-  seen[from] = true;
-  while (!work.empty()) {
-    const size_t block = work.back();
-    work.pop_back();
-    for (const size_t to : flow.blocks[block].*next) {
-      if (seen[to]) continue;
-      seen[to] = true;
-      work.push_back(to);
-    }
-  }
-  return seen;
-}
-
 // Immediate dominators by Cooper, Harvey and Kennedy's iteration ("A simple, fast dominance
 // algorithm", 2001). Unreached blocks get SIZE_MAX.
 class Dominators {
@@ -225,15 +208,20 @@ std::vector<size_t> instructions_of(const Flow& flow, const Loop& loop,
   return out;
 }
 
-std::vector<bool> blocks_on_path_through(const Flow& flow, size_t block) {
-  std::vector<bool> out = reach(flow, block, &BasicBlock::successors);
-  const std::vector<bool> before = reach(flow, block, &BasicBlock::predecessors);
-  for (size_t b = 0; b < out.size(); ++b) out[b] = out[b] || before[b];
-  if (!flow.blocks.empty()) {
-    const std::vector<bool> entered = reach(flow, 0, &BasicBlock::successors);
-    for (size_t b = 0; b < out.size(); ++b) out[b] = out[b] && entered[b];
+std::vector<bool> blocks_after(const Flow& flow, size_t block) {
+  std::vector<bool> seen(flow.blocks.size(), false);
+  std::vector<size_t> work{block};
+  seen[block] = true;
+  while (!work.empty()) {
+    const size_t from = work.back();
+    work.pop_back();
+    for (const size_t to : flow.blocks[from].successors) {
+      if (seen[to]) continue;
+      seen[to] = true;
+      work.push_back(to);
+    }
   }
-  return out;
+  return seen;
 }
 
 }  // namespace tilec::sass

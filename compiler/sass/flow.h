@@ -45,7 +45,7 @@ std::optional<size_t> steady_loop(const Flow& flow, std::span<const Instruction>
 std::vector<size_t> instructions_of(const Flow& flow, const Loop& loop,
                                     std::span<const Instruction> instructions);
 
-/// For each block: whether it lies on a path from the entry through `block` (before or after it).
-std::vector<bool> blocks_on_path_through(const Flow& flow, size_t block);
+/// For each block: whether it can follow `block`, or is it.
+std::vector<bool> blocks_after(const Flow& flow, size_t block);
 
 }  // namespace tilec::sass

@@ -28,6 +28,16 @@ std::string operand_text(const Instruction& instruction, const RegisterUse& use)
   return out;
 }
 
+// The one modifier that we know: how wide the data of loads and stores is.
+std::string_view width_text(const Instruction& instruction) {
+  if (instruction.opcode == nullptr || instruction.opcode->slots.starts_with('d')) return "";
+  if (instruction.opcode->width != Width::local && instruction.opcode->width != Width::global)
+    return "";
+  for (const RegisterUse& use : instruction.registers())
+    if (use.slot != Slot::a && use.count > 1) return use.count == 4 ? ".128" : ".64";
+  return "";
+}
+
 // For each instruction: the mark of the loop that it stands in.
 std::vector<std::string_view> loop_marks(std::span<const Instruction> instructions) {
   std::vector<std::string_view> marks(instructions.size(), " ");
@@ -49,6 +59,7 @@ std::string own_text(const Instruction& instruction) {
                           ? std::string("T")
                           : fmt::format("{}", instruction.guard.predicate));
   out += name_of(instruction);
+  out += width_text(instruction);
   std::string_view separator = " ";
   for (const RegisterUse& use : instruction.registers()) {
     out += fmt::format("{}{}", separator, operand_text(instruction, use));

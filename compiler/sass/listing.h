@@ -25,7 +25,8 @@ std::string list_kernel(const Kernel& kernel, int sm, const TextKernel* text);
 /// Errors: those of read_cubin.
 dsl::Result<std::string> list_cubin(std::span<const uint8_t> cubin);
 
-/// "@!P0 FFMA R3, R4.reuse, R5, R3": from our own tables, without modifiers and constants.
+/// "@!P0 FFMA R3, R4.reuse, R5, R3": from our own tables, without most modifiers, without
+/// constants.
 std::string own_text(const Instruction& instruction);
 
 }  // namespace tilec::sass

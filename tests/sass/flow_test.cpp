@@ -82,13 +82,14 @@ TEST(Flow, NoMultiplyAddsNoSteadyLoop) {
   EXPECT_EQ(steady_loop(find_flow(code), code), std::nullopt);
 }
 
-TEST(Flow, PathsThroughABlockLeaveTheOtherArmOut) {
+TEST(Flow, BlocksAfterOneLeaveTheOtherArmOut) {
   // 0 @P0 BRA 3; 1 IADD3; 2 BRA 4; 3 FFMA; 4 EXIT
   const std::vector<Instruction> code =
       program({bra(3, 0), iadd3(), bra(2), ffma(0, 1, 2, 0), exit_word()});
   const Flow flow = find_flow(code);
   ASSERT_EQ(flow.blocks.size(), 4U);
-  EXPECT_EQ(blocks_on_path_through(flow, 2), (std::vector<bool>{true, false, true, true}));
+  EXPECT_EQ(blocks_after(flow, 0), (std::vector<bool>{true, true, true, true}));
+  EXPECT_EQ(blocks_after(flow, 2), (std::vector<bool>{false, false, true, true}));
 }
 
 // The padding after the last instruction is a loop to itself (`BRA` to itself), never the steady

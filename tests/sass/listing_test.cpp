@@ -16,6 +16,8 @@ TEST(Listing, OwnTextHasNameGuardAndRegisters) {
   EXPECT_EQ(text_of(with_bits(exit_word(), 12, 4, 15)), "@!PT EXIT");
   EXPECT_EQ(text_of(bra(2)), "BRA 0x30");
   EXPECT_EQ(text_of(word_of(0x123)), "unknown 0x123");
+  EXPECT_EQ(text_of({0x0000100006047984, 0x000e280000000c00}), "LDS.128 R4, R6");
+  EXPECT_EQ(text_of({0x0001003004007986, 0x000fe4000c101d0c}), "STG.128 R4, R48");
 }
 
 TEST(Listing, ShowsControlFieldsAndLoops) {

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "compiler/report/count.h"
+#include "compiler/sass/listing.h"
 #include "tests/sass/report_support.h"
 
 namespace tilec {
@@ -86,6 +87,23 @@ TEST(Report, FewerLoadsThanExpectedMakeTheGapSmaller) {
   EXPECT_LT(rows[1].points, 0);
 }
 
+// `at K` is what unrolling over a slice leaves different between lines of one op.
+TEST(Report, LinesOfOneOpAreCountedTogether) {
+  std::vector<sass::Instruction> code =
+      sass::program({sass::iadd3(), sass::ffma(0, 1, 2, 0), sass::ffma(0, 1, 2, 0),
+                     sass::bra(-3, 0), sass::exit_word()});
+  const std::vector<sass::LineRow> lines = {{0, 1, 1}, {16, 2, 1}, {32, 4, 1}, {48, 9, 1}};
+  const auto loop = count_steady_loop(code, sass::find_flow(code), {.ideal_share = 0.5}, lines,
+                                      "load a\n  outer c at 0\nload a\n  outer c at 1\n");
+  ASSERT_TRUE(loop);
+  ASSERT_EQ(loop->ops.size(), 3U);
+  EXPECT_EQ(loop->ops[0].text, "outer c");
+  EXPECT_EQ(loop->ops[0].lines, 2);
+  EXPECT_EQ(loop->ops[0].fma, 2);
+  EXPECT_EQ(loop->ops[1].text, "");  // line 9, which the text does not have
+  EXPECT_EQ(loop->ops[2].text, "load a");
+}
+
 TEST(Report, LinesHoldEveryInstructionOfTheLoop) {
   const Report report = report_of("sm_90a");
   ASSERT_TRUE(report.steady);
@@ -99,6 +117,10 @@ TEST(Report, LinesHoldEveryInstructionOfTheLoop) {
   }
   EXPECT_EQ(instructions, report.steady->instructions);
   EXPECT_EQ(fma, report.steady->fma);
+  int in_ops = 0;
+  for (const OpCount& op : report.steady->ops) in_ops += op.instructions;
+  EXPECT_EQ(in_ops, report.steady->instructions);
+  EXPECT_EQ(report.steady->ops.at(0).fma, 512);           // most instructions first
   EXPECT_TRUE(report_of("sm_80").steady->lines.empty());  // assembled without line information
 }
 
@@ -152,6 +174,46 @@ TEST(Report, InnerLoopsTripSeveralTimesASlice) {
   EXPECT_DOUBLE_EQ(executed->instructions, 1 + 3 * 2 + 6 * 3 + 1);
 }
 
+// The road of our own kernels: whole slices in the steady loop, what is left of K in another.
+// 0 IADD3; 1 @P0 BRA 4; 2, 3 FFMA, @P1 BRA 2; 4 @P2 BRA 7; 5, 6 FFMA, @P3 BRA 5; 7 EXIT
+TEST(Report, TheRemainderOfKIsDoneByTheLoopAfter) {
+  using sass::bra, sass::exit_word, sass::ffma, sass::iadd3;
+  const std::vector<sass::Instruction> code =
+      sass::program({iadd3(), bra(4, 0), ffma(0, 1, 2, 0), ffma(0, 1, 2, 0), bra(-2, 1), bra(3, 2),
+                     ffma(0, 1, 2, 0), bra(-1, 3), exit_word()});
+  const sass::Flow flow = sass::find_flow(code);
+  ASSERT_EQ(flow.loops.size(), 2U);
+  const WorkOfThread work{.fma_per_k = 1, .tile_k = 2, .ideal_share = 0.5};
+  // K = 8: 4 slices, and the second loop is passed by. IADD3, BRA, 4 * 3, BRA, EXIT.
+  const std::optional<Executed> even = count_executed(code, flow, work, {1, 1, 8});
+  ASSERT_TRUE(even);
+  EXPECT_DOUBLE_EQ(even->trips, 4);
+  EXPECT_DOUBLE_EQ(even->fma, 8);
+  EXPECT_DOUBLE_EQ(even->instructions, 1 + 1 + 4 * 3 + 1 + 1);
+  // K = 9: 4 slices and one more, two trips of the second loop (its last k is a zero).
+  const std::optional<Executed> odd = count_executed(code, flow, work, {1, 1, 9});
+  EXPECT_DOUBLE_EQ(odd->trips, 4);
+  EXPECT_DOUBLE_EQ(odd->fma, 10);
+  EXPECT_DOUBLE_EQ(odd->instructions, 1 + 1 + 4 * 3 + 1 + 2 * 2 + 1);
+  const std::optional<Executed> small = count_executed(code, flow, work, {1, 1, 1});
+  EXPECT_DOUBLE_EQ(small->trips, 0);
+  EXPECT_DOUBLE_EQ(small->fma, 2);
+}
+
+// Arms that a whole tile does not take (here the one of three FFMAs) are longer, and not counted.
+TEST(Report, TheShortestWayIsThatOfAWholeTile) {
+  using sass::bra, sass::exit_word, sass::ffma, sass::iadd3;
+  const std::vector<sass::Instruction> code =
+      sass::program({ffma(0, 1, 2, 0), bra(-1, 0), bra(5, 1), ffma(0, 1, 2, 0), ffma(0, 1, 2, 0),
+                     ffma(0, 1, 2, 0), exit_word(), iadd3(), exit_word()});
+  const sass::Flow flow = sass::find_flow(code);
+  const WorkOfThread work{.fma_per_k = 1, .tile_k = 1, .ideal_share = 0.5};
+  const std::optional<Executed> executed = count_executed(code, flow, work, {1, 1, 10});
+  ASSERT_TRUE(executed);
+  EXPECT_DOUBLE_EQ(executed->fma, 10);
+  EXPECT_DOUBLE_EQ(executed->instructions, 10 * 2 + 1 + 2);
+}
+
 // Kernels that load operands straight from global memory: LDG is their fragment load.
 TEST(Report, WithoutACopyGlobalLoadsAreFragmentLoads) {
   const sass::Instruction load = sass::decode(sass::word_of(0x981), 0, 90);
@@ -190,6 +252,35 @@ TEST(Report, OccupancyNamesTheRegistersForOneMoreBlock) {
   const auto report = build_report(artifact, *find_target("sm_90a"), {});
   ASSERT_TRUE(report);
   EXPECT_EQ(report->occupancy.next_registers, 80);
+}
+
+// Where nvdisasm reads an instruction otherwise, it is counted as unknown, not as we decoded it.
+TEST(Report, WhatNvdisasmReadsOtherwiseIsUnknown) {
+  const Artifact artifact = artifact_of(kSgemmSpec, "sgemm_sm_90a.cubin");
+  const auto cubin = sass::read_cubin(artifact.cubin);
+  ASSERT_TRUE(cubin);
+  // The text as our own tables would write it, then with two words changed.
+  sass::Disassembly text{.kernels = {{.name = "sgemm"}}};
+  for (const sass::Instruction& instruction : sass::decode_all(cubin->kernels[0].words, cubin->sm))
+    text.kernels[0].lines.push_back(
+        {instruction.offset, sass::own_text(instruction), instruction.word});
+  const auto agreed = build_report(artifact, *find_target("sm_90a"), {}, &text);
+  ASSERT_TRUE(agreed);
+  EXPECT_TRUE(agreed->code->checked);
+  EXPECT_EQ(agreed->code->mismatches, 0);
+
+  int changed = 0;
+  for (sass::TextLine& line : text.kernels[0].lines)
+    if (changed < 2 && line.offset > 0x5c0 && line.text.starts_with("FFMA")) {
+      line.text.replace(0, 4, "FMUL");
+      ++changed;
+    }
+  const auto report = build_report(artifact, *find_target("sm_90a"), {}, &text);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->code->mismatches, 2);
+  EXPECT_EQ(report->steady->by_class[Class::unknown], 2);
+  EXPECT_EQ(report->steady->fma, 510);
+  EXPECT_EQ(report->code->unknown, (std::vector<std::string>{"unknown 0x223"}));
 }
 
 TEST(Report, WithoutACubinWhatTheSpecSaysIsLeft) {

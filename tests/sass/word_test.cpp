@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <set>
 
 #include "compiler/sass/control.h"
 #include "tests/sass/support.h"
@@ -110,6 +112,38 @@ TEST(Control, LoadsAreWaitedForBeforeTheirRegistersAreUsed) {
         if (pending[r] == kUncovered && loader[r] == name) pending[r] = barrier;
     }
     EXPECT_GE(loads, 36) << target;
+  }
+}
+
+// Integer and f32 results are read four cycles after they were issued at the earliest, and some
+// exactly then, on every target: the stall field stands where we say.
+TEST(Control, ResultsOfFixedLatencyAreReadFourCyclesLaterAtTheEarliest) {
+  const std::set<std::string_view> producers = {"IADD3", "LOP3", "SHF", "IMAD", "FFMA"};
+  for (const std::string& target : data_targets()) {
+    const auto cubin = read_cubin(read_bytes("sgemm_" + target + ".cubin"));
+    ASSERT_TRUE(cubin) << target;
+    const std::vector<Instruction> code = decode_all(cubin->kernels[0].words, cubin->sm);
+    int nearest = 1000;
+    for (size_t i = 0; i < code.size(); ++i) {
+      if (!producers.contains(code[i].opcode->name) || !code[i].guard.always()) continue;
+      const int result = code[i].registers()[0].first;
+      if (result == kZeroRegister) continue;
+      int cycles = 0;
+      for (size_t j = i; j + 1 < code.size() && !code[j].target; ++j) {
+        cycles += code[j].control.stall;
+        const auto touches = [&](const RegisterUse& use) {
+          return use.first <= result && result < use.first + use.count;
+        };
+        const std::span<const RegisterUse> uses = code[j + 1].registers();
+        const auto use = std::ranges::find_if(uses, touches);
+        if (use == uses.end()) continue;
+        if (std::ranges::any_of(uses,
+                                [&](const RegisterUse& u) { return !u.written && touches(u); }))
+          nearest = std::min(nearest, cycles);
+        break;
+      }
+    }
+    EXPECT_EQ(nearest, 4) << target;
   }
 }
 
