@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace tilec::dsl {
 namespace {
@@ -10,22 +11,32 @@ constexpr int kLanes = 32;
 
 using LaneOffsets = std::array<int64_t, kLanes>;
 
-// One phase: the most distinct words that any one bank has to give; 0 if no lane takes part.
-int phase_wavefronts(std::span<const int64_t> offsets, int vector) {
-  std::array<std::array<int64_t, kLanes>, kBanks> words;
-  std::array<int, kBanks> count{};
-  int most = 0;
+// Lanes that go together: all of a warp up to 4 bytes each, else half a warp.
+constexpr size_t phase_lanes(int vector) {
+  return vector == 1 ? kLanes : kLanes / 2;
+}
+
+struct Phase {
+  int wavefronts = 0;  // the most distinct words that any one bank has to give; 0: no lane
+  int least = 0;       // if the same words lay evenly over the banks
+};
+
+Phase phase_of(std::span<const int64_t> offsets, int vector) {
+  std::array<std::vector<int64_t>, kBanks> words;
+  int distinct = 0;
+  Phase out;
   for (int64_t offset : offsets) {
     if (offset == kInactive) continue;
     for (int64_t word = offset; word < offset + vector; ++word) {
-      auto bank = static_cast<size_t>(word % kBanks);
-      auto known = words[bank].begin() + count[bank];
-      if (std::find(words[bank].begin(), known, word) != known) continue;
-      *known = word;
-      most = std::max(most, ++count[bank]);
+      std::vector<int64_t>& bank = words[static_cast<size_t>(word % kBanks)];
+      if (std::find(bank.begin(), bank.end(), word) != bank.end()) continue;
+      bank.push_back(word);
+      ++distinct;
+      out.wavefronts = std::max(out.wavefronts, static_cast<int>(bank.size()));
     }
   }
-  return most;
+  out.least = (distinct + kBanks - 1) / kBanks;
+  return out;
 }
 
 // Adds one warp-wide access to `traffic`, `times` over.
@@ -33,12 +44,11 @@ void add(Traffic& traffic, const LaneOffsets& offsets, int vector, int64_t times
   bool active = std::any_of(offsets.begin(), offsets.end(),
                             [](int64_t offset) { return offset != kInactive; });
   if (!active) return;
-  size_t phase = static_cast<size_t>(kLanes / vector);
-  for (size_t first = 0; first < kLanes; first += phase) {
-    auto lanes = std::span<const int64_t>(offsets).subspan(first, phase);
-    int turns = phase_wavefronts(lanes, vector);
-    traffic.wavefronts += turns * times;
-    traffic.least += (turns > 0 ? 1 : 0) * times;
+  for (size_t first = 0; first < kLanes; first += phase_lanes(vector)) {
+    auto lanes = std::span<const int64_t>(offsets).subspan(first, phase_lanes(vector));
+    Phase phase = phase_of(lanes, vector);
+    traffic.wavefronts += phase.wavefronts * times;
+    traffic.least += phase.least * times;
   }
   traffic.accesses += times;
 }

@@ -1,10 +1,11 @@
 // The banks of shared memory, and what an access costs there.
 //
 // Shared memory has 32 banks of 4 bytes; word w lies in bank w mod 32. A warp's access is served in
-// phases: all 32 lanes at once for 4-byte accesses, half-warps for 8 bytes, quarter-warps for 16.
-// Within a phase lanes that read the same word share it, and distinct words of one bank follow one
-// another: each such turn is a wavefront. (CUDA C++ programming guide, "Shared memory"; the split
-// into halves and quarters is how profilers count wider accesses.)
+// phases: all 32 lanes at once for 4-byte accesses, half-warps for 8 and 16 bytes. Within a phase
+// lanes that read the same word share it, and distinct words of one bank follow one another: each
+// such turn is a wavefront. (CUDA C++ programming guide, "Shared memory"; the halves are what
+// hardware counters showed for 16-byte loads, 3.0 and 5.0 wavefronts in the ladder's kernels. The
+// PTX machine counts by the same rule.)
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ int wavefronts(std::span<const int64_t> offsets, int vector);
 struct Traffic {
   int64_t accesses = 0;  // warp-wide instructions
   int64_t wavefronts = 0;
-  int64_t least = 0;  // wavefronts if no bank were asked twice in a phase
+  int64_t least = 0;  // wavefronts if each phase's words lay evenly over the banks
   double per_access() const;
 };
 
