@@ -69,23 +69,33 @@ bool is_floating_name(std::string_view type) {
   return type.starts_with('f');
 }
 
-// One argument against its parameter: same size, and a float where a float is wanted.
+// One argument against its parameter: same size, and of a number a float where a float is wanted.
 dsl::Result<void> place_argument(const Parameter& parameter, size_t index, const Argument& argument,
                                  std::byte* to) {
-  return std::visit(
-      [&](auto value) -> dsl::Result<void> {
-        constexpr bool kFloat = std::is_floating_point_v<decltype(value)>;
-        const bool untyped = parameter.type.starts_with('b');
-        if (sizeof(value) != static_cast<size_t>(parameter.bytes) ||
-            (!untyped && kFloat != is_floating_name(parameter.type)))
-          return refused("launch-argument-type",
-                         fmt::format("argument {} is {} of {} bytes; `{}` is .{}", index + 1,
-                                     kFloat ? "a float" : "an integer", sizeof(value),
-                                     parameter.name, parameter.type));
-        std::memcpy(to, &value, sizeof(value));
-        return {};
+  const void* from = nullptr;
+  size_t size = 0;
+  std::string_view what = "data";
+  std::visit(
+      [&](const auto& value) {
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_arithmetic_v<Value>) {
+          from = &value;
+          size = sizeof(value);
+          what = std::is_floating_point_v<Value> ? "a float" : "an integer";
+        } else {
+          from = value.data();
+          size = value.size();
+        }
       },
       argument);
+  const bool untyped = parameter.type.starts_with('b') || what == "data";
+  if (size != static_cast<size_t>(parameter.bytes) ||
+      (!untyped && (what == "a float") != is_floating_name(parameter.type)))
+    return refused("launch-argument-type",
+                   fmt::format("argument {} is {} of {} bytes; `{}` is .{}", index + 1, what, size,
+                               parameter.name, parameter.type));
+  std::memcpy(to, from, size);
+  return {};
 }
 
 dsl::Result<std::vector<std::byte>> place_arguments(const Code& code,

@@ -65,8 +65,10 @@ class Module {
 /// labels or names undeclared or declared twice; codes are the rows of diagnostics.h.
 dsl::Result<Module> parse(const dsl::Source& source);
 
-/// A scalar kernel argument. Pointers are uint64_t: addresses from Memory::allocate.
-using Argument = std::variant<uint64_t, int64_t, uint32_t, int32_t, float, double>;
+/// A kernel argument. Pointers are uint64_t: addresses from Memory::allocate. Bytes are taken as
+/// they are, by parameters of any type and of their size: a .b8 array, a .u16.
+using Argument =
+    std::variant<uint64_t, int64_t, uint32_t, int32_t, float, double, std::vector<std::byte>>;
 
 /// What a launch looks for beyond what it always does (bounds, alignment, barriers).
 enum class Checks {
