@@ -3,9 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "compiler/codegen/assemble.h"
+#include "compiler/codegen/places.h"
 
 namespace tilec::codegen {
 namespace {
@@ -17,12 +16,9 @@ constexpr int kInputPtx = 2;
 
 std::vector<std::string> library_names() {
   std::vector<std::string> out;
-  if (std::getenv("TILEC_NO_CUDA") != nullptr) return out;
-  if (const char* chosen = std::getenv("TILEC_NVJITLINK")) return {chosen};
-  for (const char* folder : {"", "/usr/local/cuda/lib64/", ".deps/cuda/lib/"})
-    for (const char* name :
-         {"libnvJitLink.so.13", "libnvJitLink.so.14", "libnvJitLink.so.12", "libnvJitLink.so"})
-      out.push_back(std::string(folder) + name);
+  for (const char* name : {"libnvJitLink.so.13", "libnvJitLink.so.14", "libnvJitLink.so.12"})
+    for (std::string& place : places_of(name, "TILEC_NVJITLINK", "lib64", "lib"))
+      if (out.empty() || out.back() != place) out.push_back(std::move(place));
   return out;
 }
 
@@ -100,9 +96,8 @@ dsl::Result<Assembled> assemble_with_nvjitlink(const std::string& ptx, const std
   static const Library library;
   Functions call{};
   if (!library || !find(library, call)) {
-    std::string tried = "nvJitLink was not found; tried";
-    for (const std::string& name : library_names()) tried += " " + name;
-    return tl::unexpected(dsl::Error::machine("no-assembler", tried, ""));
+    return tl::unexpected(
+        dsl::Error::machine("no-assembler", not_found("nvJitLink", library_names()), ""));
   }
   const std::string arch = "-arch=" + target;
   // Without -no-cache a kernel seen before would come back without the words on its registers.

@@ -5,12 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <regex>
 
 #include "compiler/codegen/assemble.h"
+#include "compiler/codegen/places.h"
 
 extern char** environ;
 
@@ -45,9 +45,7 @@ std::string read_text(const fs::path& path) {
 }
 
 std::vector<std::string> places() {
-  if (std::getenv("TILEC_NO_CUDA") != nullptr) return {};
-  if (const char* chosen = std::getenv("TILEC_PTXAS")) return {chosen};
-  return {"ptxas", "/usr/local/cuda/bin/ptxas", ".deps/cuda/bin/ptxas"};
+  return places_of("ptxas", "TILEC_PTXAS", "bin", "bin");
 }
 
 // Runs `command`, both outputs into `log`. Exit status, or -1 if it could not be started.
@@ -101,9 +99,7 @@ dsl::Result<Assembled> assemble_with_ptxas(const std::string& ptx, const std::st
     out.report.version = version_of(ptxas, log);
     return out;
   }
-  std::string tried = "ptxas was not found; tried";
-  for (const std::string& place : places()) tried += " " + place;
-  return tl::unexpected(dsl::Error::machine("no-assembler", tried, ""));
+  return tl::unexpected(dsl::Error::machine("no-assembler", not_found("ptxas", places()), ""));
 }
 
 }  // namespace tilec::codegen
