@@ -83,7 +83,7 @@ std::string blocks(const Spec& spec, const Derived& derived, const Limits& limit
   std::vector<std::string_view> by;
   int least = fit.blocks();
   if (fit.by_threads == least) by.push_back("threads");
-  if (fit.by_registers == least) by.push_back("registers");
+  if (fit.by_registers == least) by.push_back("the registers expected");
   if (fit.by_shared == least) by.push_back("shared memory");
   if (fit.by_limit == least) by.push_back("the limit of blocks");
   double occupancy = 100.0 * least * derived.warps * 32 / limits.threads_per_sm;
