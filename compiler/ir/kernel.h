@@ -48,9 +48,9 @@
 // - `fragment f = sa[i] at k`: each thread's part of row k of the slice. `outer`: the product of
 // two
 //   fragments, added to the accumulators, one fused multiply-add an element.
-// - `store c = acc : EXPR` computes EXPR for each element of the thread's tile, with `c` the element
-//   that is there. A guarded store whose expression reads c only through products with beta reads
-//   no c where beta is 0; an unguarded one reads what it names.
+// - `store c = acc : EXPR` computes EXPR for each element of the thread's tile, with `c` the
+//   element that is there. A guarded store whose expression reads c only through products with beta
+//   reads no c where beta is 0; an unguarded one reads what it names.
 // - Loops run zero or more times. Their variables are visible in their bodies alone.
 #pragma once
 

@@ -3,12 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
-#include <charconv>
-#include <initializer_list>
 #include <optional>
 
 #include "compiler/ir/text.h"
+#include "compiler/ir/tokens.h"
 #include "dsl/cursor.h"
 #include "dsl/lexer.h"
 #include "dsl/parse_expression.h"
@@ -16,29 +14,13 @@
 namespace tilec::ir {
 namespace {
 
-struct Fault {
-  dsl::Error error;
-};
-
-class Parser {
+class Parser : Tokens {
  public:
-  explicit Parser(const dsl::Source& source) : source_(source) { next(); }
+  using Tokens::Tokens;
 
   Kernel kernel();
 
  private:
-  // Tokens: names, numbers, and single characters, but for "+=".
-  void next();
-  [[noreturn]] void fail(const std::string& code, const std::string& message, dsl::Span span) const;
-  [[noreturn]] void expected(const std::string& what) const;
-  bool is(std::string_view text) const { return token_ == text; }
-  bool accept(std::string_view text);
-  void expect(std::string_view text);
-  bool at_name() const;
-  std::string name(const std::string& what);
-  int number(const std::string& what);
-  dsl::Extent extent();
-
   void head(Kernel& kernel);
   void raster(Kernel& kernel);
   Storage storage();
@@ -58,89 +40,8 @@ class Parser {
   Bound bound();
   Condition less();
 
-  const dsl::Source& source_;
-  std::string_view token_;
-  uint32_t begin_ = 0;
-  uint32_t end_ = 0;
   int depth_ = 0;
 };
-
-void Parser::next() {
-  const std::string& text = source_.text;
-  begin_ = end_;
-  while (begin_ < text.size()) {
-    if (std::isspace(static_cast<unsigned char>(text[begin_]))) {
-      ++begin_;
-    } else if (text.compare(begin_, 2, "//") == 0) {
-      while (begin_ < text.size() && text[begin_] != '\n') ++begin_;
-    } else {
-      break;
-    }
-  }
-  end_ = begin_;
-  const auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  if (end_ < text.size()) {
-    if (word(text[end_])) {
-      const bool digits = std::isdigit(static_cast<unsigned char>(text[end_]));
-      while (end_ < text.size() && word(text[end_]) &&
-             (!digits || std::isdigit(static_cast<unsigned char>(text[end_]))))
-        ++end_;
-    } else {
-      end_ += text.compare(end_, 2, "+=") == 0 ? 2 : 1;
-    }
-  }
-  token_ = std::string_view(text).substr(begin_, end_ - begin_);
-}
-
-void Parser::fail(const std::string& code, const std::string& message, dsl::Span span) const {
-  throw Fault{{dsl::Road::user, {{code, span, message, ""}}, source_}};
-}
-
-void Parser::expected(const std::string& what) const {
-  const std::string found = token_.empty() ? "the end of the text" : fmt::format("`{}`", token_);
-  fail("tile-ir-syntax", fmt::format("expected {}, found {}", what, found), {begin_, end_});
-}
-
-bool Parser::accept(std::string_view text) {
-  if (!is(text)) return false;
-  next();
-  return true;
-}
-
-void Parser::expect(std::string_view text) {
-  if (!accept(text)) expected(fmt::format("`{}`", text));
-}
-
-bool Parser::at_name() const {
-  return !token_.empty() &&
-         (std::isalpha(static_cast<unsigned char>(token_[0])) || token_[0] == '_');
-}
-
-std::string Parser::name(const std::string& what) {
-  if (!at_name()) expected(what);
-  std::string text(token_);
-  next();
-  return text;
-}
-
-int Parser::number(const std::string& what) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(token_.data(), token_.data() + token_.size(), value);
-  if (error != std::errc() || end != token_.data() + token_.size()) expected(what);
-  next();
-  return value;
-}
-
-// INT "x" INT: the tokenizer ends a number at the `x` and takes the `x…` as a name.
-dsl::Extent Parser::extent() {
-  dsl::Extent out;
-  out.m = number("an extent MxN");
-  if (token_.empty() || token_[0] != 'x') expected("`x` and a number");
-  end_ = begin_ + 1;
-  next();
-  out.n = number("a number after `x`");
-  return out;
-}
 
 Kernel Parser::kernel() {
   Kernel out;
@@ -155,23 +56,22 @@ Kernel Parser::kernel() {
   expect("{");
   head(out);
   while (is("global") || is("shared") || is("register")) {
-    const dsl::Span span{begin_, end_};
+    const dsl::Span span = here();
     Storage s = storage();
     if (out.find(s.name) >= 0)
       fail("tile-ir-name", fmt::format("storage `{}` is declared twice", s.name), span);
     out.storage.push_back(std::move(s));
   }
   out.ops = block(out);
-  if (!token_.empty()) expected("the end of the text after the kernel");
+  if (!at_end()) expected("the end of the text after the kernel");
   return out;
 }
 
 void Parser::head(Kernel& kernel) {
   expect("block");
   kernel.tile = extent();
-  if (token_.empty() || token_[0] != 'x') expected("`x` and the slice of K");
-  end_ = begin_ + 1;
-  next();
+  if (!at_cross()) expected("`x` and the slice of K");
+  skip_cross();
   kernel.tile_k = number("the slice of K");
   raster(kernel);
   expect("threads");
@@ -259,7 +159,7 @@ Block Parser::block(const Kernel& kernel) {
 }
 
 Op Parser::op(const Kernel& kernel) {
-  const dsl::Span span{begin_, end_};
+  const dsl::Span span = here();
   const std::string word = name("an op");
   Op out;
   if (word == "copy") return copy_like(kernel, OpKind::copy);
@@ -328,33 +228,33 @@ Op Parser::store(const Kernel& kernel) {
   out.to = storage_name(kernel);
   expect("=");
   out.from = storage_name(kernel);
-  const uint32_t start = end_;
+  const uint32_t start = here().end;
   if (!is(":")) expected("`:` and an expression");
-  uint32_t stop = static_cast<uint32_t>(source_.text.find('\n', start));
-  if (stop > source_.text.size()) stop = static_cast<uint32_t>(source_.text.size());
-  std::string_view line = std::string_view(source_.text).substr(start, stop - start);
+  uint32_t stop = static_cast<uint32_t>(source().text.find('\n', start));
+  if (stop > source().text.size()) stop = static_cast<uint32_t>(source().text.size());
+  std::string_view line = std::string_view(source().text).substr(start, stop - start);
   line = line.substr(0, line.find("//"));
   if (const size_t guard = line.find("guard"); guard != std::string_view::npos) {
     out.guard = true;
     line = line.substr(0, guard);
   }
   out.epilogue = expression(start, start + static_cast<uint32_t>(line.size()));
-  end_ = stop;
-  next();
+  skip_to(stop);
   return out;
 }
 
 // The expression in [begin, end) of the source, by the parser of the `epilogue` clause; blanks in
 // front of it keep its place.
 dsl::Expression Parser::expression(uint32_t begin, uint32_t end) const {
-  dsl::Source part{source_.name, std::string(begin, ' ') + source_.text.substr(begin, end - begin)};
+  dsl::Source part{source().name,
+                   std::string(begin, ' ') + source().text.substr(begin, end - begin)};
   std::vector<dsl::Diagnostic> faults;
   const std::vector<dsl::Token> tokens = dsl::lex(part, faults);
   dsl::Cursor cursor(tokens, faults);
   const std::optional<dsl::Expression> out = dsl::parse_expression(cursor);
   if (faults.empty() && !cursor.at(dsl::TokenKind::end))
     cursor.fault_here(dsl::Fault::stray_token, "expected the end of the expression");
-  if (!faults.empty()) throw Fault{{dsl::Road::user, {faults[0]}, source_}};
+  if (!faults.empty()) throw Fault{{dsl::Road::user, {faults[0]}, source()}};
   return *out;
 }
 
@@ -392,7 +292,7 @@ Op Parser::branch(const Kernel& kernel) {
 }
 
 Id Parser::storage_name(const Kernel& kernel) {
-  const dsl::Span span{begin_, end_};
+  const dsl::Span span = here();
   const std::string text = name("the name of a storage");
   const Id id = kernel.find(text);
   if (id < 0) fail("tile-ir-name", fmt::format("no storage is named `{}`", text), span);

@@ -20,7 +20,7 @@ constexpr int kBankSamples = 64;  // accesses looked at when predicting conflict
 dsl::Residency residency_with(const Artifact& artifact, const Target& target, int registers) {
   dsl::Derived derived = artifact.derived;
   dsl::Spec spec = artifact.spec;
-  derived.registers_expected = registers;
+  derived.registers_expected = std::max(1, registers);  // a damaged cubin may say none
   spec.registers = 0;  // what was asked for is in `registers` already
   spec.blocks_per_sm = 0;
   return dsl::residency(derived, spec, target.limits);

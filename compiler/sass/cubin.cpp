@@ -12,6 +12,7 @@ namespace {
 constexpr int kCudaMachine = 190;  // e_machine EM_CUDA
 constexpr int kFunction = 2;       // STT_FUNC
 constexpr std::string_view kText = ".text.";
+constexpr uint32_t kMostRegisters = 255;  // of a thread; more is damage
 
 // Attributes of .nv.info sections, by observation (nvcc 13.0, and `readelf -x` beside what ptxas
 // said of the same kernel). An entry is format (1 byte), attribute (1), then: format 4: a 16-bit
@@ -79,7 +80,8 @@ void add_module_info(const Elf& elf, size_t symbol, Kernel& kernel) {
   for (const Info& info : read_info(section->bytes)) {
     if (info.value.size() < 8 || read_at<uint32_t>(info.value, 0) != symbol) continue;
     const auto value = read_at<uint32_t>(info.value, 4);
-    if (info.attribute == Attribute::register_count) kernel.registers = static_cast<int>(value);
+    if (info.attribute == Attribute::register_count && value <= kMostRegisters)
+      kernel.registers = static_cast<int>(value);
     if (info.attribute == Attribute::frame_size) kernel.frame_bytes = value;
     if (info.attribute == Attribute::min_stack_size) kernel.min_stack_bytes = value;
   }
