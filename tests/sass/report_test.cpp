@@ -6,6 +6,7 @@
 #include <random>
 
 #include "compiler/report/count.h"
+#include "compiler/sass/elf.h"
 #include "compiler/sass/listing.h"
 #include "tests/sass/report_support.h"
 
@@ -291,6 +292,23 @@ TEST(Report, WithoutACubinWhatTheSpecSaysIsLeft) {
   EXPECT_DOUBLE_EQ(report->ideal_share, 64.0 / 68);
   EXPECT_EQ(report->shared_bytes, 16384);
   EXPECT_GT(report->occupancy.blocks_per_sm, 0);
+}
+
+// Found by fuzzing: a cubin that records no registers, or absurdly many.
+TEST(Report, AbsurdRegisterCountsAreSurvived) {
+  for (const uint32_t registers : {0U, 256U, 0xffffffffU}) {
+    Artifact artifact = artifact_of(kSgemmSpec, "sgemm_sm_90a.cubin");
+    const auto elf = sass::read_elf(artifact.cubin);
+    ASSERT_TRUE(elf);
+    // The first entry of .nv.info: format, attribute, size, symbol, registers.
+    const uint64_t at = elf->find(".nv.info")->offset + 8;
+    ASSERT_EQ(sass::read_at<uint32_t>(artifact.cubin, at), 127U);
+    for (uint64_t i = 0; i < 4; ++i)
+      artifact.cubin[at + i] = static_cast<uint8_t>(registers >> (8 * i));
+    const auto report = build_report(artifact, *find_target("sm_90a"), {});
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->registers, 127);  // what the assembler said stands in
+  }
 }
 
 TEST(Report, ADamagedOrForeignCubinIsAnError) {
