@@ -3,23 +3,13 @@
 #include <algorithm>
 
 #include "runtime/ptx/access_checks.h"
+#include "runtime/ptx/atomics.h"
 
 namespace tilec::ptx {
 namespace {
 
 // Faulty loads read here.
 alignas(64) constexpr std::array<std::byte, 64> kZeros{};
-
-void add(MemoryCounts& counts, const Pattern& pattern, uint32_t mask, uint32_t bytes, bool shared) {
-  ++counts.requests;
-  counts.bytes += uint64_t{bytes} * popcount(mask);
-  if (shared) {
-    counts.wavefronts += pattern.units;
-    counts.conflicts += pattern.units - pattern.ideal;
-  } else {
-    counts.sectors += pattern.units;
-  }
-}
 
 template <bool kCount, bool kCheck>
 void access_in(const Op& op, Lanes& lanes, const Access& access, Space space, const Places& places,
@@ -36,9 +26,10 @@ void access_in(const Op& op, Lanes& lanes, const Access& access, Space space, co
     const Pattern& pattern =
         pattern_of(run.patterns[index], shared ? PatternKind::wavefronts : PatternKind::sectors,
                    places, mask, bytes, shared && kCheck ? run.grain() : 0);
-    add(run.counts.accesses[index], pattern, mask, bytes, shared);
+    add_request(run.counts.accesses[index], pattern, mask, bytes, shared);
   }
   if (kCheck && good != 0) check_access(op, lanes, access, space, places, good);
+  if (access.strong && space == Space::global) run.note_sync();
   if (write) {
     write_lanes(access, lanes, hosts, good);
     if (kCheck) check_contested(op, lanes, access, space, places, hosts, good);
@@ -137,9 +128,10 @@ void copy_async(const Op& op, Lanes& lanes) {
   if (kCount) {
     const Pattern& pattern = pattern_of(run.patterns[index], PatternKind::wavefronts, to,
                                         lanes.mask, bytes, kCheck ? run.grain() : 0);
-    add(run.counts.accesses[index], pattern, lanes.mask, bytes, true);
+    add_request(run.counts.accesses[index], pattern, lanes.mask, bytes, true);
     if (reading != 0)
-      add(run.counts.async_sources[index],
+      add_request(
+          run.counts.async_sources[index],
           pattern_of(run.source_patterns[index], PatternKind::sectors, from, reading, bytes, 0),
           reading, bytes, false);
   }
@@ -171,7 +163,20 @@ Handler pick(const Access& access) {
 
 }  // namespace
 
+void add_request(MemoryCounts& counts, const Pattern& pattern, uint32_t mask, uint32_t bytes,
+                 bool shared) {
+  ++counts.requests;
+  counts.bytes += uint64_t{bytes} * popcount(mask);
+  if (shared) {
+    counts.wavefronts += pattern.units;
+    counts.conflicts += pattern.units - pattern.ideal;
+  } else {
+    counts.sectors += pattern.units;
+  }
+}
+
 Handler access_handler(const Access& access, const LaunchConfig& config) {
+  if (access.kind == AccessKind::atomic) return atomic_handler(config);
   // Checks look at patterns, which counting makes.
   if (config.checks == Checks::all) return pick<true, true>(access);
   return config.counters ? pick<true, false>(access) : pick<false, false>(access);

@@ -42,9 +42,9 @@ void check_shared(const Op& op, Lanes& lanes, const Access& access, const Places
   const Accessor by{.op = op.index, .warp = static_cast<uint8_t>(lanes.warp->index)};
   std::vector<Clash>& clashes = run.clashes;
   clashes.clear();
-  if (access.kind == AccessKind::load)
+  if (access.kind != AccessKind::store)
     run.shared_shadow().read(pattern, offset, by, access.strong, clashes);
-  else
+  if (access.kind != AccessKind::load)
     run.shared_shadow().write(pattern, offset, by, access.strong, clashes);
   if (!clashes.empty()) report(op, lanes, clashes, bytes);
 }
@@ -61,11 +61,13 @@ void check_global_lane(const Op& op, Lanes& lanes, uint64_t place, size_t lane, 
     run.found(FindingKind::unwritten_memory, op, *lanes.warp, 1u << lane, trouble);
   }
   if (!allocation.owners || strong) return;
-  const uint64_t owner = write ? own_write(allocation, offset, bytes, run.block(), op.index)
-                               : own_read(allocation, offset, bytes, run.block(), op.index);
-  if (owner == 0) return;
-  // A reader among several may be this block itself; then all that is known is the instruction.
-  trouble.clash = {.op = op_of(owner), .block = block_of(owner)};
+  const Owner by = run.owner(op.index);
+  const OwnerSites& sites = *run.launch().sites;
+  const uint32_t clash = write ? own_write(allocation, offset, bytes, by, sites)
+                               : own_read(allocation, offset, bytes, by, sites);
+  if (clash == 0) return;
+  const OwnerSite site = sites.get(clash);
+  trouble.clash = {.op = site.op, .block = site.block};
   run.found(FindingKind::global_race, op, *lanes.warp, 1u << lane, trouble);
 }
 
@@ -77,7 +79,7 @@ void check_local(const Op& op, Lanes& lanes, const Access& access, const Places&
     const size_t lane = first_lane(left);
     uint8_t* written =
         run.local_written(*lanes.warp, static_cast<uint32_t>(lane)) + (places[lane] - kLocalBegin);
-    if (access.kind == AccessKind::store)
+    if (access.kind != AccessKind::load)
       std::memset(written, 1, bytes);
     else if (std::memchr(written, 0, bytes))
       run.found(FindingKind::unwritten_memory, op, *lanes.warp, 1u << lane,
@@ -95,7 +97,10 @@ void check_access(const Op& op, Lanes& lanes, const Access& access, Space space,
   const uint32_t bytes = uint32_t{access.bytes} * access.count;
   for (uint32_t left = good; left != 0; left &= left - 1) {
     const size_t lane = first_lane(left);
-    check_global_lane(op, lanes, places[lane], lane, bytes, access.kind == AccessKind::store,
+    // An atomic reads and writes.
+    if (access.kind == AccessKind::atomic)
+      check_global_lane(op, lanes, places[lane], lane, bytes, false, true);
+    check_global_lane(op, lanes, places[lane], lane, bytes, access.kind != AccessKind::load,
                       access.strong);
   }
 }

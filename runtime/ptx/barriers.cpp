@@ -55,15 +55,15 @@ void BlockRun::arrive(Warp& warp, size_t index, const CodeBlock& block, uint32_t
   barrier.came |= 1u << warp.index;
   if (!control.arrive_only) barrier.waiting |= 1u << warp.index;
 
-  Split& split = warp.ready[index];
-  const uint32_t rest = control.arrive_only ? split.mask : split.mask & ~mask;
-  if (!control.arrive_only)
-    warp.waiting.push_back({.block = block.next, .mask = mask, .barrier = number, .op = op.index});
-  if (rest == 0) {
-    warp.ready.erase(warp.ready.begin() + static_cast<ptrdiff_t>(index));
-  } else {
-    split.mask = rest;
+  if (control.arrive_only) {
     move_to(warp, index, block.next);
+  } else {
+    warp.waiting.push_back({.block = block.next,
+                            .mask = mask,
+                            .frame = warp.ready[index].frame,
+                            .barrier = number,
+                            .op = op.index});
+    park(warp, index, mask, block.next);
   }
   try_release(number);
 }
@@ -94,52 +94,73 @@ void BlockRun::try_release(uint32_t number) {
       }
       const Waiting waited = warp.waiting[i];
       warp.waiting.erase(warp.waiting.begin() + static_cast<ptrdiff_t>(i));
-      warp.ready.push_back({.block = kNone, .mask = waited.mask, .last_run = warp.steps});
-      move_to(warp, warp.ready.size() - 1, waited.block);
+      resume(warp, waited);
     }
   }
 }
 
-// bar.warp.sync: the lanes named wait for each other; those that have left are not waited for.
-void BlockRun::arrive_warp(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask) {
+void BlockRun::carry_out(Warp& warp, uint32_t op, uint32_t mask) {
+  if (shared_shadow_) shared_shadow_->sync_warp(warp.index);
+  const OpInfo& info = launch_.code->infos[op];
+  warp.lanes.mask = mask;
+  launch_.ops[op].run_some(launch_.ops[op], warp.lanes);
+  if (info.tracked_count != 0 && shared_shadow_) note_writes(launch_.ops[op], warp, mask);
+}
+
+// bar.warp.sync, shfl and their like: the lanes named wait for each other; those that have left
+// are not waited for.
+void BlockRun::arrive_collective(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask) {
   if (mask == 0) return move_to(warp, index, block.next);
-  const Control& control = launch_.code->controls[block.control];
-  const uint32_t members = uniform(warp.lanes, control.threads, mask);
+  const Collective& how =
+      launch_.code->collectives[launch_.code->controls[block.control].collective];
+  // Without a member mask (bar-less forms of old PTX) the lanes that are there make do.
+  const uint32_t members = how.members == kNone ? mask : uniform(warp.lanes, how.members, mask);
   if ((mask & ~members) != 0)
     found(FindingKind::bad_barrier, launch_.ops[block.end], warp, mask & ~members,
           {.detail = "a lane that its own member mask does not name"});
   if ((members & warp.alive & ~mask) == 0) {
-    if (shared_shadow_) shared_shadow_->sync_warp(warp.index);
+    carry_out(warp, block.end, mask);
     return move_to(warp, index, block.next);
   }
   warp.waiting.push_back({.block = block.next,
                           .mask = mask,
-                          .barrier = kWarpBarrier,
+                          .frame = warp.ready[index].frame,
+                          .barrier = kCollective,
                           .members = members,
                           .op = block.end});
-  Split& split = warp.ready[index];
-  split.mask &= ~mask;
-  if (split.mask == 0)
-    warp.ready.erase(warp.ready.begin() + static_cast<ptrdiff_t>(index));
-  else
-    move_to(warp, index, block.next);
-  release_warp_barriers(warp);
+  park(warp, index, mask, block.next);
+  release_collectives(warp);
 }
 
-void BlockRun::release_warp_barriers(Warp& warp) {
-  uint32_t arrived = 0;
-  for (const Waiting& waiting : warp.waiting)
-    if (waiting.barrier == kWarpBarrier) arrived |= waiting.mask;
+// Collectives are complete once all members wait at the same one; bar.warp.sync may be several.
+void BlockRun::release_collectives(Warp& warp) {
   for (size_t i = 0; i < warp.waiting.size();) {
-    const Waiting waited = warp.waiting[i];
-    if (waited.barrier != kWarpBarrier || (waited.members & warp.alive & ~arrived) != 0) {
+    const Waiting first = warp.waiting[i];
+    const auto joins = [&](const Waiting& other) {
+      if (other.barrier != kCollective || first.barrier != kCollective) return false;
+      const auto kind = [&](const Waiting& of) {
+        return launch_.code
+            ->collectives[launch_.code->controls[launch_.code->infos[of.op].control].collective]
+            .kind;
+      };
+      const bool both_sync =
+          kind(other) == CollectiveKind::sync && kind(first) == CollectiveKind::sync;
+      return other.op == first.op || both_sync;
+    };
+    uint32_t arrived = 0;
+    for (const Waiting& other : warp.waiting)
+      if (joins(other)) arrived |= other.mask;
+    if (first.barrier != kCollective || (first.members & warp.alive & ~arrived) != 0) {
       ++i;
       continue;
     }
-    if (shared_shadow_) shared_shadow_->sync_warp(warp.index);
-    warp.waiting.erase(warp.waiting.begin() + static_cast<ptrdiff_t>(i));
-    warp.ready.push_back({.block = kNone, .mask = waited.mask, .last_run = warp.steps});
-    move_to(warp, warp.ready.size() - 1, waited.block);
+    std::vector<Waiting> complete;
+    for (const Waiting& other : warp.waiting)
+      if (joins(other)) complete.push_back(other);
+    std::erase_if(warp.waiting, joins);
+    carry_out(warp, first.op, arrived);
+    for (const Waiting& waited : complete) resume(warp, waited);
+    i = 0;
   }
 }
 
@@ -147,7 +168,7 @@ void BlockRun::release_warp_barriers(Warp& warp) {
 void BlockRun::report_stuck() {
   for (Warp& warp : warps_)
     for (const Waiting& waiting : warp.waiting) {
-      const bool of_warp = waiting.barrier == kWarpBarrier;
+      const bool of_warp = waiting.barrier == kCollective;
       found(of_warp ? FindingKind::deadlock : FindingKind::missed_barrier, launch_.ops[waiting.op],
             warp, waiting.mask,
             {.detail = of_warp ? "the other lanes that it names never come here"

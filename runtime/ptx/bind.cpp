@@ -1,11 +1,33 @@
 // Gives ops their handlers for one launch.
+#include <cstring>
+
 #include "runtime/ptx/access.h"
 #include "runtime/ptx/block.h"
+#include "runtime/ptx/collectives.h"
 
 namespace tilec::ptx {
 namespace {
 
 void nothing(const Op&, Lanes&) {}
+
+// Arguments and results of device functions: b bytes of local memory from a to d, or zeros.
+void copy_arguments(const Op& op, Lanes& lanes) {
+  BlockRun& run = *lanes.warp->run;
+  const bool watched = run.launch().config.checks == Checks::all;
+  const uint32_t mask = guarded(lanes.code->infos[op.index], lanes, lanes.mask);
+  for (uint32_t left = mask; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(first_lane(left));
+    std::byte* local = run.local(*lanes.warp, lane) - kLocalBegin;
+    uint8_t* written = watched ? run.local_written(*lanes.warp, lane) - kLocalBegin : nullptr;
+    if (op.a == kNone) {
+      std::memset(local + op.d, 0, op.b);
+      if (watched) std::memset(written + op.d, 1, op.b);
+      continue;
+    }
+    std::memmove(local + op.d, local + op.a, op.b);
+    if (watched) std::memmove(written + op.d, written + op.a, op.b);
+  }
+}
 
 struct Bound {
   Handler all = nothing;
@@ -18,6 +40,7 @@ Bound unguarded(const Code& code, const LaunchConfig& config, uint32_t op) {
     const LaneKernel& kernel = host_kernels()[static_cast<size_t>(info.lane_op)];
     return {kernel.run_all, kernel.run_some};
   }
+  if (info.is_copy) return {copy_arguments, copy_arguments};
   if (info.access != kNone) {
     const Handler handler = access_handler(code.accesses[info.access], config);
     return {handler, handler};
@@ -95,7 +118,13 @@ void bind(const Code& code, const LaunchConfig& config, std::vector<Op>& ops) {
   for (Op& op : ops) {
     const OpInfo& info = code.infos[op.index];
     if (info.access != kNone) op.extra = info.access;
-    if (info.control != kNone) continue;
+    if (info.control != kNone) {
+      const uint32_t collective = code.controls[info.control].collective;
+      if (collective == kNone) continue;
+      op.extra = collective;
+      op.run_all = op.run_some = collective_handler(code.collectives[collective]);
+      continue;
+    }
     if (info.tracked_count != 0 && config.checks == Checks::all) {
       op.run_all = op.run_some = run_tracked;
       continue;

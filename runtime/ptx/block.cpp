@@ -34,6 +34,7 @@ BlockRun::BlockRun(const Launch& launch) : launch_(launch) {
     local_written_.resize(local_.size());
     shared_shadow_ =
         std::make_unique<SharedShadow>(shared_bytes(), code.shared_grain, launch.warps_per_block);
+    site_of_op_.resize(code.ops.size());
   }
   counts.blocks.resize(code.blocks.size());
   counts.off.resize(code.ops.size());
@@ -50,6 +51,7 @@ BlockRun::BlockRun(const Launch& launch) : launch_(launch) {
     warp.index = w;
     warp.lanes.registers = registers + size_t{code.register_bytes} * w;
     warp.lanes.predicates = predicates_.data() + size_t{code.predicates} * w;
+    warp.lanes.clock = &executed_;
     warp.lanes.code = &code;
     warp.lanes.warp = &warp;
   }
@@ -63,11 +65,32 @@ uint8_t* BlockRun::local_written(const Warp& warp, uint32_t lane) {
   return local_written_.data() + (size_t{warp.index} * kLanes + lane) * local_bytes();
 }
 
-void BlockRun::run(uint64_t block) {
+Owner BlockRun::owner(uint32_t op) {
+  uint32_t& site = site_of_op_[op];
+  if (site == 0) {
+    site = launch_.sites->add(op, block_);
+    open_sites_.push_back(op);
+  }
+  return {.site = site, .block = block_, .synchronised = synchronised_};
+}
+
+void BlockRun::note_sync() {
+  if (!shared_shadow_) return;
+  std::vector<uint32_t> numbers;
+  for (uint32_t op : open_sites_) numbers.push_back(std::exchange(site_of_op_[op], 0));
+  open_sites_.clear();
+  synchronised_ = launch_.sites->synchronise(numbers);
+}
+
+void BlockRun::begin(uint64_t block) {
   block_ = block;
   executed_ = 0;
   stop_ = false;
   start();
+}
+
+bool BlockRun::advance(uint64_t instructions) {
+  const uint64_t until = executed_ + instructions;
   while (!stop_) {
     bool progress = false;
     bool left = false;
@@ -84,9 +107,11 @@ void BlockRun::run(uint64_t block) {
       report_stuck();
       break;
     }
+    if (executed_ >= until && !stop_) return false;
   }
   ++counts.run_blocks;
   counts.warps += warps_.size();
+  return true;
 }
 
 void BlockRun::start() {
@@ -99,6 +124,9 @@ void BlockRun::start() {
   std::fill(local_.begin(), local_.end(), std::byte{0xFF});
   std::fill(local_written_.begin(), local_written_.end(), 0);
   if (shared_shadow_) shared_shadow_->reset();
+  std::fill(site_of_op_.begin(), site_of_op_.end(), 0);
+  open_sites_.clear();
+  synchronised_ = 0;
   for (Warp& warp : warps_) start_warp(warp);
 }
 
@@ -110,6 +138,7 @@ void BlockRun::start_warp(Warp& warp) {
   warp.turn = 0;
   warp.ready.assign(1, {.block = 0, .mask = warp.alive});
   warp.waiting.clear();
+  warp.frames.assign(1, {});
   warp.copies.clear();
   warp.written.assign(launch_.code->tracked.size(), 0);
   fill_constants(warp);
@@ -253,11 +282,13 @@ void BlockRun::run_warp(Warp& warp) {
 // The split whose block comes first in the code's order, unless another has waited too long.
 size_t BlockRun::pick(Warp& warp) {
   size_t best = 0, oldest = 0;
+  // Whoever is deeper in calls goes first, to come back to where the others are.
+  const auto rank = [&](const Split& split) {
+    return std::pair(~warp.frames[split.frame].depth, launch_.code->blocks[split.block].order);
+  };
   for (size_t i = 1; i < warp.ready.size(); ++i) {
     const Split& split = warp.ready[i];
-    if (launch_.code->blocks[split.block].order <
-        launch_.code->blocks[warp.ready[best].block].order)
-      best = i;
+    if (rank(split) < rank(warp.ready[best])) best = i;
     if (split.last_run < warp.ready[oldest].last_run) oldest = i;
   }
   if (warp.turn > 0) {
@@ -303,22 +334,25 @@ void BlockRun::control(Warp& warp, size_t index, const CodeBlock& block) {
   }
   if (info.guard != kNone) counts.off[block.end] += popcount(all & ~mask);
   switch (control.kind) {
-    case ControlKind::branch: {
-      if (mask == all) return move_to(warp, index, control.target);
+    case ControlKind::branch:
+      return branch(warp, index, control.target, mask);
+    case ControlKind::indirect:
+      return branch_by_index(warp, index, block, mask);
+    case ControlKind::call:
+      return call(warp, index, block, mask);
+    case ControlKind::return_: {
       if (mask == 0) return move_to(warp, index, block.next);
-      ++counts.blocks[warp.ready[index].block].divergent;
-      warp.ready[index].mask = all & ~mask;
-      const Split parted{.block = kNone, .mask = mask, .last_run = warp.steps};
-      move_to(warp, index, block.next);
-      warp.ready.push_back(parted);
-      return move_to(warp, warp.ready.size() - 1, control.target);
+      const CallFrame frame = warp.frames[warp.ready[index].frame];
+      const Waiting back{.block = frame.resume, .mask = mask, .frame = frame.parent};
+      park(warp, index, mask, block.next);
+      return resume(warp, back);
     }
     case ControlKind::exit:
       return leave(warp, index, mask);
     case ControlKind::barrier:
       return arrive(warp, index, block, mask);
-    case ControlKind::warp_barrier:
-      return arrive_warp(warp, index, block, mask);
+    case ControlKind::collective:
+      return arrive_collective(warp, index, block, mask);
     case ControlKind::commit_group:
       warp.copies.commit(mask);
       return move_to(warp, index, block.next);
@@ -334,12 +368,86 @@ void BlockRun::control(Warp& warp, size_t index, const CodeBlock& block) {
   }
 }
 
+// The lanes of `mask` go to `target`, the others on.
+void BlockRun::branch(Warp& warp, size_t index, uint32_t target, uint32_t mask) {
+  const uint32_t all = warp.ready[index].mask;
+  const uint32_t next = launch_.code->blocks[warp.ready[index].block].next;
+  if (mask == all) return move_to(warp, index, target);
+  if (mask == 0) return move_to(warp, index, next);
+  ++counts.blocks[warp.ready[index].block].divergent;
+  const Waiting parted{.block = target, .mask = mask, .frame = warp.ready[index].frame};
+  warp.ready[index].mask = all & ~mask;
+  move_to(warp, index, next);
+  resume(warp, parted);
+}
+
+// brx.idx: lanes with one index go together. An index past the table has no meaning in PTX.
+void BlockRun::branch_by_index(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask) {
+  const Control& control = launch_.code->controls[block.control];
+  const auto* values = reinterpret_cast<const uint32_t*>(warp.lanes.registers + control.index);
+  const uint32_t frame = warp.ready[index].frame;
+  const uint32_t from = warp.ready[index].block;
+  uint32_t parts = mask != warp.ready[index].mask;
+  park(warp, index, mask, block.next);
+  while (mask != 0) {
+    const uint32_t value = values[first_lane(mask)];
+    uint32_t same = 0;
+    for (uint32_t left = mask; left != 0; left &= left - 1)
+      if (values[first_lane(left)] == value) same |= 1u << first_lane(left);
+    mask &= ~same;
+    if (value >= control.targets.size()) {
+      found(FindingKind::trap, launch_.ops[block.end], warp, same,
+            {.detail = "an index past the table of targets"});
+      stop_ = true;
+      return;
+    }
+    ++parts;
+    resume(warp, {.block = control.targets[value], .mask = same, .frame = frame});
+  }
+  if (parts > 1) ++counts.blocks[from].divergent;
+}
+
+uint32_t BlockRun::frame_of(Warp& warp, uint32_t parent, uint32_t resume) {
+  for (uint32_t i = 1; i < warp.frames.size(); ++i)
+    if (warp.frames[i].parent == parent && warp.frames[i].resume == resume) return i;
+  warp.frames.push_back(
+      {.parent = parent, .resume = resume, .depth = warp.frames[parent].depth + 1});
+  return static_cast<uint32_t>(warp.frames.size() - 1);
+}
+
+void BlockRun::call(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask) {
+  if (mask == 0) return move_to(warp, index, block.next);
+  const uint32_t target = launch_.code->controls[block.control].target;
+  const Waiting inside{
+      .block = target, .mask = mask, .frame = frame_of(warp, warp.ready[index].frame, block.next)};
+  park(warp, index, mask, block.next);
+  resume(warp, inside);
+}
+
+// Takes lanes off a split; those that stay go on to `next`.
+void BlockRun::park(Warp& warp, size_t index, uint32_t mask, uint32_t next) {
+  Split& split = warp.ready[index];
+  split.mask &= ~mask;
+  if (split.mask == 0)
+    warp.ready.erase(warp.ready.begin() + static_cast<ptrdiff_t>(index));
+  else
+    move_to(warp, index, next);
+}
+
+void BlockRun::resume(Warp& warp, const Waiting& waited) {
+  warp.ready.push_back(
+      {.block = kNone, .mask = waited.mask, .last_run = warp.steps, .frame = waited.frame});
+  move_to(warp, warp.ready.size() - 1, waited.block);
+}
+
 // Sends a split to a block, joining it to one that is there already.
 void BlockRun::move_to(Warp& warp, size_t index, uint32_t block) {
   warp.ready[index].block = block;
   if (warp.ready.size() == 1) return;
   for (size_t i = 0; i < warp.ready.size(); ++i) {
-    if (i == index || warp.ready[i].block != block) continue;
+    if (i == index || warp.ready[i].block != block ||
+        warp.ready[i].frame != warp.ready[index].frame)
+      continue;
     warp.ready[i].mask |= warp.ready[index].mask;
     warp.ready[i].last_run = std::max(warp.ready[i].last_run, warp.ready[index].last_run);
     warp.ready.erase(warp.ready.begin() + static_cast<ptrdiff_t>(index));
@@ -359,7 +467,7 @@ void BlockRun::leave(Warp& warp, size_t index, uint32_t mask) {
   }
   // Who has left is not waited for.
   for (uint32_t barrier = 0; barrier < barriers_.size(); ++barrier) try_release(barrier);
-  release_warp_barriers(warp);
+  release_collectives(warp);
 }
 
 }  // namespace tilec::ptx

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/ptx/copies.h"
+#include "runtime/ptx/global_shadow.h"
 #include "runtime/ptx/machine.h"
 #include "runtime/ptx/pattern.h"
 #include "runtime/ptx/program.h"
@@ -29,6 +30,7 @@ struct Launch {
   uint64_t shared_end = kSharedBegin;  // static + dynamic
   uint32_t threads_per_block = 1;
   uint32_t warps_per_block = 1;
+  OwnerSites* sites = nullptr;  // with Checks::all
 };
 
 /// Lanes that are at the same place. `resume` is the block they go to next.
@@ -36,17 +38,26 @@ struct Split {
   uint32_t block = 0;
   uint32_t mask = 0;
   uint64_t last_run = 0;  // step of the warp at which it last ran
+  uint32_t frame = 0;     // index into Warp::frames
+};
+
+/// A chain of calls that some lanes are in. Frame 0 is the entry.
+struct CallFrame {
+  uint32_t parent = 0;
+  uint32_t resume = kNone;  // block to return to
+  uint32_t depth = 0;
 };
 
 /// Lanes that wait at a barrier.
 struct Waiting {
   uint32_t block = 0;  // where they go on
   uint32_t mask = 0;
-  uint32_t barrier = 0;  // 0…15; kWarpBarrier: bar.warp.sync
-  uint32_t members = 0;  // of a warp barrier: the lanes that have to come
-  uint32_t op = 0;       // the barrier instruction
+  uint32_t frame = 0;
+  uint32_t barrier = 0;  // 0…15; kCollective: for other lanes of the warp
+  uint32_t members = 0;  // of a collective: the lanes that have to come
+  uint32_t op = 0;       // the barrier or collective
 };
-inline constexpr uint32_t kWarpBarrier = 16;
+inline constexpr uint32_t kCollective = 16;
 inline constexpr uint32_t kMaxBlockThreads = 1024;
 
 class BlockRun;
@@ -61,6 +72,7 @@ struct Warp {
   uint32_t turn = 0;  // steps that a split kept waiting too long may still take
   std::vector<Split> ready;
   std::vector<Waiting> waiting;
+  std::vector<CallFrame> frames;
   CopyQueue copies;
   std::vector<uint32_t> written;  // lanes that have written it, by tracked register
 };
@@ -123,8 +135,10 @@ class BlockRun {
  public:
   explicit BlockRun(const Launch& launch);
 
-  /// Runs block number `block` of the grid to its end.
-  void run(uint64_t block);
+  /// Begins block number `block` of the grid.
+  void begin(uint64_t block);
+  /// Runs it for about so many warp instructions; true if it has ended.
+  bool advance(uint64_t instructions);
 
   // What handlers need.
   const Launch& launch() const { return launch_; }
@@ -141,6 +155,9 @@ class BlockRun {
   SharedShadow& shared_shadow() { return *shared_shadow_; }
   uint32_t grain() const { return shared_shadow_->grain(); }
   uint8_t* local_written(const Warp& warp, uint32_t lane);
+  Owner owner(uint32_t op);
+  /// The block has come by an atomic or volatile access of global memory.
+  void note_sync();
   std::vector<Clash> clashes;  // of the access at hand
 
   RawCounts counts;
@@ -168,8 +185,15 @@ class BlockRun {
   void move_to(Warp& warp, size_t index, uint32_t block);
   void leave(Warp& warp, size_t index, uint32_t mask);
   void arrive(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask);
-  void arrive_warp(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask);
-  void release_warp_barriers(Warp& warp);
+  void arrive_collective(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask);
+  void release_collectives(Warp& warp);
+  void carry_out(Warp& warp, uint32_t op, uint32_t mask);
+  void park(Warp& warp, size_t index, uint32_t mask, uint32_t next);
+  void resume(Warp& warp, const Waiting& waited);
+  void call(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask);
+  void branch(Warp& warp, size_t index, uint32_t target, uint32_t mask);
+  void branch_by_index(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask);
+  uint32_t frame_of(Warp& warp, uint32_t parent, uint32_t resume);
   void try_release(uint32_t barrier);
   void complete(const Warp& warp, const PendingCopy& copy, uint32_t mask);
   void report_stuck();
@@ -186,6 +210,9 @@ class BlockRun {
   std::vector<std::byte> local_;
   std::vector<uint8_t> local_written_;
   std::unique_ptr<SharedShadow> shared_shadow_;
+  std::vector<uint32_t> site_of_op_;  // OwnerSites number, by op; 0: none since the last sync
+  std::vector<uint32_t> open_sites_;  // those
+  uint64_t synchronised_ = 0;
   std::array<Barrier, 16> barriers_{};
 };
 

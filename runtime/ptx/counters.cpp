@@ -38,6 +38,7 @@ void Counts::add(const Counts& other) {
   add_memory(global_store, other.global_store);
   add_memory(shared_load, other.shared_load);
   add_memory(shared_store, other.shared_store);
+  add_memory(atomics, other.atomics);
   barriers += other.barriers;
   async_bytes += other.async_bytes;
   divergent_branches += other.divergent_branches;

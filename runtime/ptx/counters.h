@@ -62,6 +62,7 @@ struct Counts {
   MemoryCounts global_store;
   MemoryCounts shared_load;
   MemoryCounts shared_store;
+  MemoryCounts atomics;             // atom and red, global and shared
   uint64_t barriers = 0;            // warp instructions
   uint64_t async_bytes = 0;         // through cp.async
   uint64_t divergent_branches = 0;  // branches that parted the active lanes

@@ -128,23 +128,45 @@ void Decoder::fault(std::string_view code, dsl::Span span, std::string message, 
   faults_.add(code, span, std::move(message), std::move(help));
 }
 
-Code Decoder::decode(const Function& function) {
-  code_.name = std::string(function.name);
-  code_.reqntid = function.reqntid;
-  code_.maxntid = function.maxntid;
+Code Decoder::decode(const Function& entry) {
+  code_.name = std::string(entry.name);
+  code_.reqntid = entry.reqntid;
+  code_.maxntid = entry.maxntid;
   scopes_.emplace_back();
   open_ = {0};
-  declare_parameters(function);
-  find_labels(function);
-  next_scope_ = 1;
-  open_ = {0};
-  for (const Statement& each : function.body) {
-    statement(each);
-    if (faults_.full()) break;
+  declare_parameters(entry);
+  code_.functions.push_back(0);
+  function_body(entry);
+  for (size_t i = 0; i < to_decode_.size() && !faults_.full(); ++i) {
+    const Callee callee = callees_.at(to_decode_[i]);
+    open_ = {static_cast<uint32_t>(scopes_.size())};
+    scopes_.emplace_back();
+    declare_callee(callee);
+    current_function_ = callee.index;
+    code_.functions[callee.index] = static_cast<uint32_t>(code_.ops.size());
+    function_body(*callee.function);
   }
   resolve_branches();
+  resolve_calls();
   code_.dynamic_shared = aligned(code_.shared_end, dynamic_align_);
   return std::move(code_);
+}
+
+// The scope of the function itself is open.
+void Decoder::function_body(const Function& function) {
+  const std::vector<uint32_t> outer = open_;
+  next_scope_ = static_cast<uint32_t>(scopes_.size());
+  find_labels(function);
+  open_ = outer;
+  for (const Statement& each : function.body) {
+    statement(each);
+    if (faults_.full()) return;
+  }
+  // Past its last statement a function returns.
+  const uint32_t index =
+      emit_control({}, InstructionClass::branch,
+                   {.kind = function.entry ? ControlKind::exit : ControlKind::return_});
+  code_.infos[index].hidden = true;
 }
 
 void Decoder::declare_parameters(const Function& function) {
@@ -202,8 +224,8 @@ void Decoder::statement(const Statement& each) {
   } else if (std::holds_alternative<ScopeEnd>(each)) {
     open_.pop_back();
   } else {
-    fault("ptx-unsupported", std::get<Targets>(each).span,
-          "tables of branch or call targets do not run here yet");
+    const Targets& targets = std::get<Targets>(each);
+    scopes_[open_.back()].targets[targets.name] = targets.labels;
   }
 }
 
@@ -268,6 +290,8 @@ void Decoder::declare_variable(const Variable& variable) {
       return fault("ptx-too-large", variable.span,
                    fmt::format("more than {} bytes of local memory", kMaxLocalBytes));
     }
+  } else if (variable.space == Space::parameter) {
+    entity = place_parameter(variable);
   } else {
     return fault("ptx-unsupported", variable.span,
                  fmt::format(".{} variables inside a function", name_of(variable.space)));
@@ -341,7 +365,8 @@ void Decoder::resolve_branches() {
     }
     if (!found)
       fault("ptx-missing-label", branch.span, fmt::format("no label `{}` here", branch.label));
-    code_.controls[branch.control].target = target;
+    Control& control = code_.controls[branch.control];
+    (branch.element == kNone ? control.target : control.targets[branch.element]) = target;
   }
 }
 

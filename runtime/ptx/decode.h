@@ -22,10 +22,11 @@ struct Entity {
   enum class Kind : uint8_t { reg, variable, targets } kind{};
   uint32_t reg = kNone;  // reg: the id (of the first component of a vector)
   int vector = 1;
-  Type type{};        // of the register or of the variable's elements
-  Space space{};      // variable
-  Constant address;   // variable: in its space
-  int64_t bytes = 0;  // variable
+  Type type{};            // of the register or of the variable's elements
+  Space space{};          // variable
+  Constant address;       // variable: in its space
+  bool in_local = false;  // .param of or for a device function: lies in local memory
+  int64_t bytes = 0;      // variable
 };
 
 /// The modifiers of one instruction, taken off one by one; what is left over is a fault.
@@ -48,12 +49,13 @@ class Decoder {
  public:
   Decoder(const Unit& unit, Program& program, Faults& faults);
 
-  Code decode(const Function& function);
+  Code decode(const Function& entry);
 
  private:
   using Method = void (Decoder::*)(const Instruction&);
 
   // decode.cpp: names and statements.
+  void function_body(const Function& function);
   void declare_parameters(const Function& function);
   void declare_registers(const RegisterDeclaration& declaration);
   void declare_variable(const Variable& variable);
@@ -110,6 +112,7 @@ class Decoder {
     uint32_t reg = kNone;
     int64_t offset = 0;
     bool wide = true;
+    bool in_local = false;
   };
   std::optional<Place> address(const Operand& operand, Space space);
   void copy_async(const Instruction& instruction);
@@ -120,6 +123,41 @@ class Decoder {
   void trap(const Instruction& instruction);
   void bar(const Instruction& instruction);
   void nothing(const Instruction& instruction);
+  void indirect_branch(const Instruction& instruction);
+
+  // decode_calls.cpp: device functions. Each has its own registers and its own stretch of local
+  // memory for .param, so nothing is saved by a call; that is why there is no recursion.
+  struct Callee {
+    const Function* function = nullptr;
+    uint32_t index = 0;                       // in Code::functions
+    std::vector<Entity> results, parameters;  // in the order of the declaration
+  };
+  void call(const Instruction& instruction);
+  Callee* callee(const Operand& name);
+  Entity place_parameter(const Variable& variable);
+  Entity place_register(const RegisterDeclaration& declaration);
+  void declare_callee(const Callee& callee);
+  bool pass(const Instruction& instruction, const Operand& list, const std::vector<Entity>& to,
+            bool results);
+  bool pass_one(const Instruction& instruction, const Operand& operand, const Entity& formal,
+                bool result);
+  void copy_local(const Instruction& instruction, uint64_t to, uint64_t from, int64_t bytes);
+  bool known_function(const Instruction& instruction, std::string_view name);
+  void resolve_calls();
+  void refuse_recursion();
+
+  // decode_warp.cpp: what lanes of a warp do together.
+  void shuffle(const Instruction& instruction);
+  void vote(const Instruction& instruction);
+  void match(const Instruction& instruction);
+  void reduce_warp(const Instruction& instruction);
+  void elect(const Instruction& instruction);
+  void collective(const Instruction& instruction, Collective made,
+                  std::initializer_list<std::optional<uint32_t>> results,
+                  std::initializer_list<std::optional<uint32_t>> sources, const Operand* members);
+
+  // decode_atomics.cpp
+  void atomic(const Instruction& instruction);
 
   bool expect_operands(const Instruction& instruction, size_t least, size_t most);
   bool expect_no_more(const Instruction& instruction, const Modifiers& modifiers);
@@ -135,6 +173,7 @@ class Decoder {
     std::vector<RegisterDeclaration> ranges;                // %r<n>
     std::vector<uint32_t> range_begin;                      // register id of %r0
     std::unordered_map<std::string_view, uint32_t> labels;  // op index, kNone before it is known
+    std::unordered_map<std::string_view, std::vector<std::string_view>> targets;
   };
   const Entity* find_in_range(std::string_view name, Scope& scope);
 
@@ -144,11 +183,21 @@ class Decoder {
   int64_t dynamic_align_ = 16;  // of the dynamic shared memory's begin
   struct PendingBranch {
     uint32_t control;
+    uint32_t element;  // of Control::targets; kNone: Control::target
     std::string_view label;
     dsl::Span span;
     std::vector<uint32_t> scopes;
   };
   std::vector<PendingBranch> pending_;
+  std::unordered_map<std::string_view, Callee> callees_;
+  std::vector<std::string_view> to_decode_;                   // callees, in order
+  std::vector<std::pair<uint32_t, uint32_t>> pending_calls_;  // control, index of the function
+  struct CallEdge {
+    uint32_t from, to;
+    dsl::Span span;
+  };
+  std::vector<CallEdge> calls_;
+  uint32_t current_function_ = 0;
   std::unordered_map<std::string_view, uint32_t> module_variables_;  // index in program
   std::unordered_map<std::string_view, Entity> shared_variables_;    // of the module, by entry
 };

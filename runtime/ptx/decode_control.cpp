@@ -7,17 +7,37 @@ namespace tilec::ptx {
 
 const std::unordered_map<std::string_view, Decoder::Method>& Decoder::methods() {
   static const std::unordered_map<std::string_view, Method> kMethods = {
-      {"mov", &Decoder::move},          {"setp", &Decoder::set_predicate},
-      {"set", &Decoder::set_predicate}, {"cvta", &Decoder::convert_address},
-      {"ld", &Decoder::load},           {"ldu", &Decoder::load},
-      {"st", &Decoder::store},          {"cp", &Decoder::copy_async},
-      {"bra", &Decoder::branch},        {"ret", &Decoder::leave},
-      {"exit", &Decoder::leave},        {"trap", &Decoder::trap},
-      {"bar", &Decoder::bar},           {"barrier", &Decoder::bar},
-      {"membar", &Decoder::nothing},    {"fence", &Decoder::nothing},
-      {"prefetch", &Decoder::nothing},  {"prefetchu", &Decoder::nothing},
-      {"nanosleep", &Decoder::nothing}, {"pmevent", &Decoder::nothing},
-      {"discard", &Decoder::nothing},   {"applypriority", &Decoder::nothing},
+      {"mov", &Decoder::move},
+      {"setp", &Decoder::set_predicate},
+      {"set", &Decoder::set_predicate},
+      {"cvta", &Decoder::convert_address},
+      {"ld", &Decoder::load},
+      {"ldu", &Decoder::load},
+      {"st", &Decoder::store},
+      {"cp", &Decoder::copy_async},
+      {"atom", &Decoder::atomic},
+      {"red", &Decoder::atomic},
+      {"shfl", &Decoder::shuffle},
+      {"vote", &Decoder::vote},
+      {"match", &Decoder::match},
+      {"redux", &Decoder::reduce_warp},
+      {"elect", &Decoder::elect},
+      {"call", &Decoder::call},
+      {"brx", &Decoder::indirect_branch},
+      {"bra", &Decoder::branch},
+      {"ret", &Decoder::leave},
+      {"exit", &Decoder::leave},
+      {"trap", &Decoder::trap},
+      {"bar", &Decoder::bar},
+      {"barrier", &Decoder::bar},
+      {"membar", &Decoder::nothing},
+      {"fence", &Decoder::nothing},
+      {"prefetch", &Decoder::nothing},
+      {"prefetchu", &Decoder::nothing},
+      {"nanosleep", &Decoder::nothing},
+      {"pmevent", &Decoder::nothing},
+      {"discard", &Decoder::nothing},
+      {"applypriority", &Decoder::nothing},
   };
   return kMethods;
 }
@@ -89,16 +109,51 @@ void Decoder::branch(const Instruction& instruction) {
     return fault("ptx-bad-operand", label.span, "a branch goes to a label");
   emit_control(instruction, InstructionClass::branch, {.kind = ControlKind::branch});
   pending_.push_back({.control = static_cast<uint32_t>(code_.controls.size() - 1),
+                      .element = kNone,
                       .label = label.name,
                       .span = label.span,
                       .scopes = open_});
 }
 
+// brx.idx[.uni] index, table;   table: .branchtargets L0, L1, …;
+void Decoder::indirect_branch(const Instruction& instruction) {
+  Modifiers modifiers(instruction);
+  modifiers.take("uni");
+  if (!modifiers.take("idx"))
+    return fault("ptx-bad-modifier", instruction.span, "brx is written brx.idx");
+  if (!expect_operands(instruction, 2, 2) || !expect_no_more(instruction, modifiers)) return;
+  const auto index = source(instruction.operands[0], Type::u32);
+  if (!index) return;
+  const Operand& table = instruction.operands[1];
+  const std::vector<std::string_view>* labels = nullptr;
+  for (uint32_t scope : open_)
+    if (const auto found = scopes_[scope].targets.find(table.name);
+        found != scopes_[scope].targets.end())
+      labels = &found->second;
+  if (!labels)
+    return fault("ptx-missing-label", table.span,
+                 fmt::format("no table of branch targets `{}` before this", table.name));
+  const uint32_t op =
+      emit_control(instruction, InstructionClass::branch, {.kind = ControlKind::indirect});
+  use(op, Field::index, *index, false);
+  const auto control = static_cast<uint32_t>(code_.controls.size() - 1);
+  code_.controls[control].targets.resize(labels->size());
+  for (uint32_t i = 0; i < labels->size(); ++i)
+    pending_.push_back({.control = control,
+                        .element = i,
+                        .label = (*labels)[i],
+                        .span = table.span,
+                        .scopes = open_});
+}
+
+// `ret` of a device function goes back to the call; `exit`, and `ret` of an entry, end the thread.
 void Decoder::leave(const Instruction& instruction) {
   Modifiers modifiers(instruction);
   modifiers.take("uni");
+  const bool back = instruction.opcode == "ret" && current_function_ != 0;
   if (expect_operands(instruction, 0, 0) && expect_no_more(instruction, modifiers))
-    emit_control(instruction, InstructionClass::branch, {.kind = ControlKind::exit});
+    emit_control(instruction, InstructionClass::branch,
+                 {.kind = back ? ControlKind::return_ : ControlKind::exit});
 }
 
 void Decoder::trap(const Instruction& instruction) {
@@ -115,12 +170,8 @@ void Decoder::bar(const Instruction& instruction) {
     if (!modifiers.take("sync") || !expect_no_more(instruction, modifiers) ||
         !expect_operands(instruction, 1, 1))
       return;
-    const auto mask = source(instruction.operands[0], Type::b32);
-    if (!mask) return;
-    const uint32_t index =
-        emit_control(instruction, InstructionClass::barrier, {.kind = ControlKind::warp_barrier});
-    use(index, Field::threads, *mask, false);
-    return;
+    return collective(instruction, {.kind = CollectiveKind::sync}, {}, {},
+                      &instruction.operands[0]);
   }
   control.arrive_only = modifiers.take("arrive");
   if (!control.arrive_only && !modifiers.take("sync"))

@@ -98,6 +98,8 @@ std::optional<Decoder::Place> Decoder::address(const Operand& operand, Space spa
     return std::nullopt;
   }
   const int64_t offset = operand.offset;
+  if (entity->in_local)
+    return Place{.offset = static_cast<int64_t>(entity->address.value) + offset, .in_local = true};
   if (entity->address.base == Constant::Base::none)
     return Place{.offset = static_cast<int64_t>(entity->address.value) + offset};
   return Place{.reg = constant(entity->address, Type::b64), .offset = offset};
@@ -153,8 +155,6 @@ void Decoder::access(const Instruction& instruction, AccessKind kind) {
   access.sign_extend = load && is_signed(*type);
   if (access.bytes * access.count > 32)
     return fault("ptx-bad-modifier", instruction.span, "no access is wider than 32 bytes");
-  if (!load && access.space == Space::parameter)
-    return fault("ptx-unsupported", instruction.span, "stores to parameters do not run here yet");
 
   std::vector<uint32_t> data;
   const Operand& data_operand = instruction.operands[load ? 0 : 1];
@@ -164,6 +164,11 @@ void Decoder::access(const Instruction& instruction, AccessKind kind) {
   if (!place) return;
   access.offset = place->offset;
   access.wide_address = place->wide;
+  if (place->in_local) {
+    access.space = Space::local;
+  } else if (!load && access.space == Space::parameter) {
+    return fault("ptx-state-space", place_operand.span, "an entry's parameters are read-only");
+  }
   // Constant variables live in global memory, where a store is found to be to read-only memory.
   if (access.space == Space::constant) access.space = Space::global;
 
@@ -172,7 +177,7 @@ void Decoder::access(const Instruction& instruction, AccessKind kind) {
   code_.accesses.push_back(access);
   if (place->reg != kNone) use(index, Field::address, place->reg, false);
   for (size_t i = 0; i < data.size(); ++i)
-    use(index, Field::data0, data[i], load, static_cast<uint8_t>(i));
+    use(index, Field::data, data[i], load, static_cast<uint8_t>(i));
 }
 
 // cp.async.{ca,cg}.shared.global [dst], [src], bytes {, src-size | , ignore-src} {, cache-policy};

@@ -54,6 +54,21 @@ constexpr std::array<SpecialRow, 37> kSpecials = {{
     {"%cluster_nctaid.z", Special::one},
 }};
 
+// Registers that change while a thread looks at them. Time here is the block's instructions.
+struct ClockRow {
+  std::string_view name;
+  LaneOp op;
+  Type type;
+};
+constexpr std::array<ClockRow, 6> kClocks = {{
+    {"%clock", LaneOp::clock_32, Type::b32},
+    {"%clock_hi", LaneOp::clock_high_32, Type::b32},
+    {"%clock64", LaneOp::clock_64, Type::b64},
+    {"%globaltimer", LaneOp::clock_64, Type::b64},
+    {"%globaltimer_lo", LaneOp::clock_32, Type::b32},
+    {"%globaltimer_hi", LaneOp::clock_high_32, Type::b32},
+}};
+
 uint64_t single_bits(uint64_t of_double) {
   return std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(of_double)));
 }
@@ -175,6 +190,12 @@ std::optional<uint32_t> Decoder::wide_source(const Operand& operand, Type wanted
   if (const auto reg = declared(operand)) return reg;
   for (const SpecialRow& row : kSpecials)
     if (row.name == operand.name) return special(row.which);
+  for (const ClockRow& row : kClocks)
+    if (row.name == operand.name) {
+      const uint32_t now = temporary(row.type);
+      emit_lane({}, InstructionClass::other, row.op, now, {}, true);
+      return now;
+    }
   const Entity* entity = find(operand.name);
   if (entity && entity->kind == Entity::Kind::variable) {
     if (bytes_of(wanted) < 4 || is_floating(wanted)) {

@@ -12,7 +12,7 @@
 namespace tilec::ptx {
 
 /// Codes of diagnostics, in the order of the road: text, module, instruction, launch.
-inline constexpr std::array<std::string_view, 33> kDiagnosticCodes = {
+inline constexpr std::array<std::string_view, 35> kDiagnosticCodes = {
     "ptx-not-text",             // bytes that no PTX file has
     "ptx-truncated",            // the text ends inside something
     "ptx-syntax",               // expected X, found Y
@@ -38,6 +38,8 @@ inline constexpr std::array<std::string_view, 33> kDiagnosticCodes = {
     "ptx-type-mismatch",        // type of a register against the instruction's
     "ptx-bad-guard",            // guard is no predicate
     "ptx-state-space",          // address of a variable in another space
+    "ptx-call",                 // arguments of a call against the function's
+    "ptx-recursion",            //
     "launch-no-entry",          //
     "launch-argument-count",    //
     "launch-argument-type",     //

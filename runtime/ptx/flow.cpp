@@ -13,13 +13,18 @@ class WeakTopologicalOrder {
  public:
   explicit WeakTopologicalOrder(const Code& code)
       : depth_number_(code.blocks.size(), 0), successors_(code.blocks.size()) {
-    for (uint32_t i = 0; i < code.blocks.size(); ++i) successors_[i] = successors(code, i);
+    for (uint32_t i = 0; i < code.blocks.size(); ++i) successors_[i] = successors(code, i, false);
   }
 
-  std::vector<uint32_t> run() {
-    visit_all(0);
-    std::reverse(reversed_.begin(), reversed_.end());
-    return reversed_;
+  std::vector<uint32_t> run(const std::vector<uint32_t>& roots) {
+    std::vector<uint32_t> order;
+    for (uint32_t root : roots) {
+      if (depth_number_[root] != 0) continue;
+      reversed_.clear();
+      visit_all(root);
+      order.insert(order.end(), reversed_.rbegin(), reversed_.rend());
+    }
+    return order;
   }
 
  private:
@@ -110,18 +115,54 @@ class WeakTopologicalOrder {
 
 }  // namespace
 
-std::vector<uint32_t> successors(const Code& code, uint32_t index) {
+namespace {
+
+// The blocks that follow calls of the function that block `index` belongs to.
+std::vector<uint32_t> return_sites(const Code& code, uint32_t index) {
+  const auto after = std::upper_bound(code.functions.begin(), code.functions.end(), index);
+  const uint32_t function = *std::prev(after);
+  std::vector<uint32_t> out;
+  for (const CodeBlock& block : code.blocks)
+    if (block.control != kNone && code.controls[block.control].kind == ControlKind::call &&
+        code.controls[block.control].target == function && block.next != kNone)
+      out.push_back(block.next);
+  return out;
+}
+
+}  // namespace
+
+std::vector<uint32_t> successors(const Code& code, uint32_t index, bool through_calls) {
   const CodeBlock& block = code.blocks[index];
   std::vector<uint32_t> out;
-  if (block.control != kNone) {
-    const Control& control = code.controls[block.control];
-    const bool guarded = code.infos[block.end].guard != kNone;
-    if (control.kind == ControlKind::branch) out.push_back(control.target);
-    const bool leaves = control.kind == ControlKind::branch || control.kind == ControlKind::exit ||
-                        control.kind == ControlKind::trap;
-    if (leaves && !guarded) return out;
+  if (block.control == kNone) {
+    if (block.next != kNone) out.push_back(block.next);
+    return out;
   }
-  if (block.next != kNone) out.push_back(block.next);
+  const Control& control = code.controls[block.control];
+  bool goes_on = code.infos[block.end].guard != kNone;
+  switch (control.kind) {
+    case ControlKind::branch:
+      out.push_back(control.target);
+      break;
+    case ControlKind::indirect:
+      out = control.targets;
+      break;
+    case ControlKind::call:
+      if (through_calls)
+        out.push_back(control.target);
+      else
+        goes_on = true;
+      break;
+    case ControlKind::return_:
+      if (through_calls) out = return_sites(code, index);
+      break;
+    case ControlKind::exit:
+    case ControlKind::trap:
+      break;
+    default:
+      goes_on = true;
+  }
+  if (goes_on && block.next != kNone) out.push_back(block.next);
   return out;
 }
 
@@ -143,8 +184,10 @@ void cut_blocks(Code& code) {
     if (info.control == kNone) continue;
     begins[static_cast<size_t>(&info - code.infos.data()) + 1] = true;
     const Control& control = code.controls[info.control];
-    if (control.kind == ControlKind::branch) begins[control.target] = true;
+    if (control.target != kNone) begins[control.target] = true;
+    for (uint32_t target : control.targets) begins[target] = true;
   }
+  for (uint32_t function : code.functions) begins[function] = true;
   std::vector<uint32_t> block_of(count + 1, kNone);
   for (uint32_t begin = 0; begin < count;) {
     uint32_t end = begin + 1;
@@ -160,12 +203,15 @@ void cut_blocks(Code& code) {
   block_of[count] = last;
   code.blocks.push_back({.begin = count, .end = count});
   for (uint32_t i = 0; i < last; ++i) code.blocks[i].next = i + 1;
-  for (Control& control : code.controls)
-    if (control.kind == ControlKind::branch) control.target = block_of[control.target];
+  for (Control& control : code.controls) {
+    if (control.target != kNone) control.target = block_of[control.target];
+    for (uint32_t& target : control.targets) target = block_of[target];
+  }
+  for (uint32_t& function : code.functions) function = block_of[function];
 }
 
 void order_blocks(Code& code) {
-  const std::vector<uint32_t> order = WeakTopologicalOrder(code).run();
+  const std::vector<uint32_t> order = WeakTopologicalOrder(code).run(code.functions);
   for (CodeBlock& block : code.blocks) block.order = kNone;
   for (uint32_t i = 0; i < order.size(); ++i) code.blocks[order[i]].order = i;
 }

@@ -11,8 +11,9 @@ namespace tilec::ptx {
 /// All of what follows, in this order. Branch targets are op indices before, blocks after.
 void finish_code(Code& code);
 
-/// Blocks that may follow block `index`, a fall through the end last.
-std::vector<uint32_t> successors(const Code& code, uint32_t index);
+/// Blocks that may follow block `index`. With `through_calls` a call goes to the function and a
+/// return to all blocks that follow a call of it; without, a call goes on behind itself.
+std::vector<uint32_t> successors(const Code& code, uint32_t index, bool through_calls);
 
 /// Cuts the ops into basic blocks; a control op ends its block.
 void cut_blocks(Code& code);

@@ -8,10 +8,16 @@
 #include "runtime/ptx/lanes.h"
 #include "runtime/ptx/program.h"
 
-// The hot loops are compiled for AVX2 too, and the loader picks.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !TILEC_NO_CLONES
+// The hot loops are compiled for AVX2 too, and the loader picks; before a sanitizer is ready it
+// must not.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TILEC_CLONES
+#endif
+#endif
+#if !defined(TILEC_CLONES) && defined(__x86_64__) && defined(__ELF__)
 #define TILEC_CLONES __attribute__((target_clones("avx2", "default")))
-#else
+#elif !defined(TILEC_CLONES)
 #define TILEC_CLONES
 #endif
 

@@ -5,7 +5,12 @@
 namespace tilec::ptx {
 namespace {
 
-constexpr uint64_t kSeveral = 1;
+// Set in a word's reader where several blocks have read it.
+constexpr uint32_t kSeveral = 0x8000'0000;
+
+bool ordered(const OwnerSite& site, const Owner& by) {
+  return site.block == by.block || site.released < by.synchronised;
+}
 
 // Bits of the byte mask of the word at `word` that [offset, offset + bytes) covers.
 uint8_t covered(uint64_t word, uint64_t offset, uint32_t bytes) {
@@ -20,9 +25,27 @@ void each_word(uint64_t offset, uint32_t bytes, Each&& each) {
 
 }  // namespace
 
+uint32_t OwnerSites::add(uint32_t op, uint64_t block) {
+  const std::lock_guard lock(mutex_);
+  sites_.push_back({.op = op, .block = block});
+  return static_cast<uint32_t>(sites_.size());
+}
+
+OwnerSite OwnerSites::get(uint32_t number) const {
+  const std::lock_guard lock(mutex_);
+  return sites_[number - 1];
+}
+
+uint64_t OwnerSites::synchronise(const std::vector<uint32_t>& sites) {
+  const std::lock_guard lock(mutex_);
+  ++sequence_;
+  for (uint32_t number : sites) sites_[number - 1].released = sequence_;
+  return sequence_;
+}
+
 void start_owners(Memory& memory) {
   for (Allocation& allocation : memory.allocations())
-    allocation.owners.reset(new std::atomic<uint64_t>[2 * (allocation.bytes / 4 + 1)]());
+    allocation.owners.reset(new std::atomic<uint32_t>[2 * (allocation.bytes / 4 + 1)]());
 }
 
 void drop_owners(Memory& memory) {
@@ -55,35 +78,37 @@ void set_written(Allocation& allocation, uint64_t offset, uint32_t bytes) {
   });
 }
 
-uint64_t own_read(Allocation& allocation, uint64_t offset, uint32_t bytes, uint64_t block,
-                  uint32_t op) {
-  uint64_t clash = 0;
-  const uint64_t mine = (block + 1) << 32 | uint64_t{op} << 1;
+uint32_t own_read(Allocation& allocation, uint64_t offset, uint32_t bytes, const Owner& by,
+                  const OwnerSites& sites) {
+  uint32_t clash = 0;
   each_word(offset, bytes, [&](uint64_t word) {
-    std::atomic<uint64_t>& writer = allocation.owners[2 * word];
-    std::atomic<uint64_t>& reader = allocation.owners[2 * word + 1];
-    const uint64_t before = reader.load(std::memory_order_relaxed);
+    std::atomic<uint32_t>& writer = allocation.owners[2 * word];
+    std::atomic<uint32_t>& reader = allocation.owners[2 * word + 1];
+    const uint32_t before = reader.load(std::memory_order_relaxed);
     if (before == 0)
-      reader.exchange(mine);
-    else if (before >> 32 != block + 1 && !(before & kSeveral))
-      reader.exchange(mine | kSeveral);
-    const uint64_t wrote = writer.load();
-    if (wrote != 0 && wrote >> 32 != block + 1) clash = wrote;
+      reader.exchange(by.site);
+    else if ((before & ~kSeveral) != by.site && !(before & kSeveral))
+      reader.exchange(sites.get(before).block == by.block ? by.site : by.site | kSeveral);
+    const uint32_t wrote = writer.load();
+    if (wrote != 0 && wrote != by.site && !ordered(sites.get(wrote), by)) clash = wrote;
   });
   return clash;
 }
 
-uint64_t own_write(Allocation& allocation, uint64_t offset, uint32_t bytes, uint64_t block,
-                   uint32_t op) {
-  uint64_t clash = 0;
-  const uint64_t mine = (block + 1) << 32 | uint64_t{op} << 1;
+uint32_t own_write(Allocation& allocation, uint64_t offset, uint32_t bytes, const Owner& by,
+                   const OwnerSites& sites) {
+  uint32_t clash = 0;
   each_word(offset, bytes, [&](uint64_t word) {
-    std::atomic<uint64_t>& writer = allocation.owners[2 * word];
-    std::atomic<uint64_t>& reader = allocation.owners[2 * word + 1];
-    const uint64_t wrote = writer.exchange(mine);
-    if (wrote != 0 && wrote >> 32 != block + 1) clash = wrote;
-    const uint64_t read = reader.load();
-    if (read != 0 && (read >> 32 != block + 1 || (read & kSeveral))) clash = read;
+    std::atomic<uint32_t>& writer = allocation.owners[2 * word];
+    std::atomic<uint32_t>& reader = allocation.owners[2 * word + 1];
+    const uint32_t wrote = writer.exchange(by.site);
+    if (wrote != 0 && wrote != by.site && !ordered(sites.get(wrote), by)) clash = wrote;
+    const uint32_t read = reader.load();
+    if (read == 0) return;
+    // Of several readers the last is known; where blocks talk, the others may be ordered too.
+    const OwnerSite site = sites.get(read & ~kSeveral);
+    const bool others = (read & kSeveral) && by.synchronised == 0;
+    if (others || !ordered(site, by)) clash = read & ~kSeveral;
   });
   return clash;
 }

@@ -71,7 +71,7 @@ T insert_bits(T field, T base, uint32_t from, uint32_t length) {
 inline uint32_t find_nth_set(uint32_t bits, uint32_t base, int32_t offset) {
   if (base > 31) return ~0u;
   if (offset == 0) return bits >> base & 1 ? base : ~0u;
-  int32_t left = offset > 0 ? offset : -offset;
+  int64_t left = offset > 0 ? offset : -int64_t{offset};
   for (auto at = static_cast<int32_t>(base); at >= 0 && at < 32; at += offset > 0 ? 1 : -1)
     if (bits >> at & 1 && --left == 0) return static_cast<uint32_t>(at);
   return ~0u;

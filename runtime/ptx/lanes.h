@@ -46,6 +46,7 @@ struct Lanes {
   std::byte* registers = nullptr;  // aligned to 64 bytes
   uint32_t* predicates = nullptr;
   uint32_t mask = 0;
+  const uint64_t* clock = nullptr;  // warp instructions of the block so far
   const Code* code = nullptr;
   Warp* warp = nullptr;
 };

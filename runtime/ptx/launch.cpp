@@ -19,6 +19,12 @@ using dsl::Error;
 constexpr std::array<uint32_t, 3> kMaxGrid = {0x7FFF'FFFF, 65535, 65535};
 constexpr std::array<uint32_t, 3> kMaxBlock = {1024, 1024, 64};
 
+// Warp instructions that a block runs before others may get their turn.
+constexpr uint64_t kTurn = 1 << 20;
+constexpr uint64_t kShortTurn = 1 << 16;
+// Blocks that talk to each other and are under way at once.
+constexpr size_t kMostUnderWay = 2048;
+
 tl::unexpected<Error> refused(const char* code, std::string message, std::string help = "") {
   return tl::unexpected(Error::user(code, std::move(message), std::move(help)));
 }
@@ -137,9 +143,7 @@ dsl::Result<std::vector<uint64_t>> place_variables(const Program& program, Memor
 }
 
 // Blocks are taken in order by whoever is free; what each does depends on no other.
-void run_blocks(const Launch& launch, RawCounts& counts, FoundList& findings) {
-  const auto& grid = launch.config.grid;
-  const uint64_t blocks = uint64_t{grid[0]} * grid[1] * grid[2];
+void run_apart(const Launch& launch, uint64_t blocks, RawCounts& counts, FoundList& findings) {
   const uint64_t cores = std::max(1u, std::thread::hardware_concurrency());
   const uint64_t wanted =
       launch.config.threads > 0 ? static_cast<uint64_t>(launch.config.threads) : cores;
@@ -148,13 +152,52 @@ void run_blocks(const Launch& launch, RawCounts& counts, FoundList& findings) {
   std::vector<std::unique_ptr<BlockRun>> runs;
   for (uint64_t i = 0; i < workers; ++i) runs.push_back(std::make_unique<BlockRun>(launch));
   const auto work = [&](BlockRun& run) {
-    for (uint64_t block = next++; block < blocks; block = next++) run.run(block);
+    for (uint64_t block = next++; block < blocks; block = next++) {
+      run.begin(block);
+      while (!run.advance(kTurn)) {
+      }
+    }
   };
   std::vector<std::thread> threads;
   for (uint64_t i = 1; i < workers; ++i) threads.emplace_back(work, std::ref(*runs[i]));
   work(*runs[0]);
   for (std::thread& thread : threads) thread.join();
   for (const auto& run : runs) {
+    counts.add(run->counts);
+    findings.add(run->findings);
+  }
+}
+
+// Blocks that talk to each other through global memory: one host thread, so that every run is the
+// same, and many blocks under way at once, so that one may wait for another, as on a GPU that holds
+// them all.
+void run_together(const Launch& launch, uint64_t blocks, RawCounts& counts, FoundList& findings) {
+  std::vector<std::unique_ptr<BlockRun>> under_way;
+  std::vector<std::unique_ptr<BlockRun>> idle;
+  uint64_t next = 0;
+  const auto begin_one = [&] {
+    if (idle.empty()) idle.push_back(std::make_unique<BlockRun>(launch));
+    under_way.push_back(std::move(idle.back()));
+    idle.pop_back();
+    under_way.back()->begin(next++);
+  };
+  size_t more = 1;
+  while (next < blocks || !under_way.empty()) {
+    while (more-- > 0 && next < blocks && under_way.size() < kMostUnderWay) begin_one();
+    size_t ended = 0;
+    for (size_t i = 0; i < under_way.size();) {
+      if (!under_way[i]->advance(kShortTurn)) {
+        ++i;
+        continue;
+      }
+      ++ended;
+      idle.push_back(std::move(under_way[i]));
+      under_way.erase(under_way.begin() + static_cast<ptrdiff_t>(i));
+    }
+    // Where none could end, they may wait for blocks that are not under way yet.
+    more = ended > 0 ? ended : std::max<size_t>(under_way.size(), 1);
+  }
+  for (const auto& run : idle) {
     counts.add(run->counts);
     findings.add(run->findings);
   }
@@ -209,11 +252,16 @@ dsl::Result<LaunchResult> launch(const Module& module, std::string_view entry,
   bind(*code, config, launch.ops);
 
   const uint64_t blocks = uint64_t{config.grid[0]} * config.grid[1] * config.grid[2];
+  OwnerSites sites;
+  launch.sites = &sites;
   const bool owners = config.checks == Checks::all && blocks > 1;
   if (owners) start_owners(memory);
   RawCounts counts;
   FoundList findings;
-  run_blocks(launch, counts, findings);
+  if (code->between_blocks && blocks > 1)
+    run_together(launch, blocks, counts, findings);
+  else
+    run_apart(launch, blocks, counts, findings);
   if (owners) drop_owners(memory);
   for (uint64_t address : launch.variables) (void)memory.free(address);
   LaunchResult result;

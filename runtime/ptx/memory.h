@@ -28,7 +28,7 @@ struct Allocation {
   bool read_only = false;  // module-scope `.const`
   std::unique_ptr<std::byte[]> data;
   std::unique_ptr<uint8_t[]> written;
-  std::unique_ptr<std::atomic<uint64_t>[]> owners;  // two a word, see global_shadow.h
+  std::unique_ptr<std::atomic<uint32_t>[]> owners;  // two a word, see global_shadow.h
 };
 
 /// Host and kernels share it; a launch must have it to itself.

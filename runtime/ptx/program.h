@@ -75,7 +75,21 @@ struct Constant {
   bool operator==(const Constant&) const = default;
 };
 
-enum class AccessKind : uint8_t { load, store, async_copy };
+enum class AccessKind : uint8_t { load, store, async_copy, atomic };
+
+/// `decrement` and `increment` wrap at the operand; `cas` compares with b and stores c.
+enum class AtomicKind : uint8_t {
+  add,
+  and_,
+  or_,
+  xor_,
+  exchange,
+  cas,
+  minimum,
+  maximum,
+  increment,
+  decrement,
+};
 
 /// A memory instruction's side of an Op.
 struct Access {
@@ -99,29 +113,73 @@ struct Access {
   uint32_t source_bytes = kNone;   // slot of src-size, kNone: copy_bytes
   uint32_t ignore_source = kNone;  // predicate slot: zeros where it holds
   bool ignore_negated = false;
+  // atom, red: data holds the results (kNone for red), then the operands b, then c.
+  AtomicKind atomic{};
+  Type type{};
+};
+
+enum class CollectiveKind : uint8_t {
+  sync,  // bar.warp.sync
+  shuffle,
+  vote,
+  match,
+  redux,
+  elect,
+};
+enum class CollectiveMode : uint8_t {
+  none,
+  up,
+  down,
+  butterfly,
+  index,
+  all,
+  any,
+  uniform,
+  ballot,
+  add,
+  minimum,
+  maximum,
+  and_,
+  or_,
+  xor_,
+};
+
+/// An instruction that lanes of a warp carry out together, once all that it names are there.
+struct Collective {
+  CollectiveKind kind{};
+  CollectiveMode mode{};
+  Type type = Type::b32;
+  uint32_t members = kNone;         // slot of the member mask; kNone: all lanes of the warp
+  bool negated = false;             // vote: the predicate
+  std::array<uint32_t, 8> parts{};  // slots: results, then operands; kNone where left out
 };
 
 enum class ControlKind : uint8_t {
   branch,
   exit,
   barrier,
-  warp_barrier,
+  collective,
   commit_group,
   wait_group,
   trap,
+  call,
+  return_,
+  indirect,  // brx.idx
 };
 
 /// An instruction that the scheduler of a block executes itself. It ends a basic block.
 struct Control {
   ControlKind kind{};
-  uint32_t target = kNone;   // branch: op index, later block index
+  uint32_t target = kNone;   // branch, call: op index, later block index
   uint32_t barrier = 0;      // slot of the barrier's number
-  uint32_t threads = kNone;  // slot of the thread count, kNone: all of the block; of a
-                             // warp_barrier: slot of its mask
+  uint32_t threads = kNone;  // slot of the thread count; kNone: all of the block
   bool aligned = true;
   bool arrive_only = false;
-  bool wait_all = false;  // wait_all: copies without a group too
-  uint32_t groups = 0;    // wait_group: how many may still be open
+  bool wait_all = false;          // wait_all: copies without a group too
+  uint32_t groups = 0;            // wait_group: how many may still be open
+  uint32_t collective = kNone;    // index into Code::collectives
+  uint32_t index = kNone;         // indirect: slot of the index
+  std::vector<uint32_t> targets;  // indirect: like `target`
 };
 
 /// The parts of an instruction that execution seldom needs.
@@ -136,6 +194,7 @@ struct OpInfo {
   bool guard_negated = false;
   uint32_t access = kNone;     // index into Code::accesses
   uint32_t control = kNone;    // index into Code::controls
+  bool is_copy = false;        // of arguments: local memory b bytes from a to d
   uint32_t tracked_begin = 0;  // its uses of tracked registers, in Code::tracked_uses
   uint32_t tracked_count = 0;
 };
@@ -154,13 +213,16 @@ enum class Field : uint8_t {
   ignore_source,
   barrier,
   threads,
-  data0,  // + k: Access::data[k]
+  index,
+  members,
+  data,  // element k of Access::data
+  part,  // element k of Collective::parts
 };
 struct Use {
   uint32_t op = 0;
   Field field{};
   bool write = false;
-  uint8_t element = 0;  // of Field::data0
+  uint8_t element = 0;  // of Field::data and part
   uint32_t reg = 0;
 };
 
@@ -200,7 +262,9 @@ struct Code {
   std::vector<Use> uses;  // by op
   std::vector<Access> accesses;
   std::vector<Control> controls;
-  std::vector<CodeBlock> blocks;  // blocks[0] is the entry
+  std::vector<Collective> collectives;
+  std::vector<CodeBlock> blocks;    // blocks[0] is the entry
+  std::vector<uint32_t> functions;  // op index, later block, where each function begins
 
   std::vector<Register> registers;
   std::vector<Constant> constants;
@@ -211,7 +275,8 @@ struct Code {
   std::vector<RegisterName> names;
   std::vector<uint32_t> tracked;  // registers
   std::vector<TrackedUse> tracked_uses;
-  uint32_t shared_grain = 4;  // bytes of the smallest shared or generic access, at most 4
+  bool between_blocks = false;  // atomics or volatile accesses of global memory: blocks may talk
+  uint32_t shared_grain = 4;    // bytes of the smallest shared or generic access, at most 4
 
   uint64_t shared_end = kSharedBegin;      // end of static shared memory
   uint64_t dynamic_shared = kSharedBegin;  // begin of dynamic shared memory

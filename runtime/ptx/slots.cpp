@@ -36,7 +36,7 @@ Flow flow_of(const Code& code) {
   flow.uses.resize(code.blocks.size());
   size_t at = 0;
   for (size_t b = 0; b < code.blocks.size(); ++b) {
-    flow.successors[b] = successors(code, static_cast<uint32_t>(b));
+    flow.successors[b] = successors(code, static_cast<uint32_t>(b), true);
     const CodeBlock& block = code.blocks[b];
     const uint32_t end = block.end + (block.control != kNone);
     const size_t begin = at;
@@ -216,7 +216,16 @@ void patch(Code& code, const Use& use) {
     case Field::threads:
       code.controls[info.control].threads = slot;
       break;
-    case Field::data0:
+    case Field::index:
+      code.controls[info.control].index = slot;
+      break;
+    case Field::members:
+      code.collectives[code.controls[info.control].collective].members = slot;
+      break;
+    case Field::part:
+      code.collectives[code.controls[info.control].collective].parts[use.element] = slot;
+      break;
+    case Field::data:
       code.accesses[info.access].data[use.element] = slot;
       break;
   }
@@ -275,6 +284,8 @@ void note_tracked(Code& code) {
         {.tracked = index[use.reg], .write = use.write, .guard = use.field == Field::guard});
   }
   for (const Access& access : code.accesses) {
+    const bool global = access.space == Space::global || access.space == Space::generic;
+    code.between_blocks |= global && (access.strong || access.kind == AccessKind::atomic);
     if (access.space != Space::shared && access.space != Space::generic) continue;
     const uint32_t bytes = access.kind == AccessKind::async_copy
                                ? access.copy_bytes

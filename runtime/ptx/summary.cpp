@@ -25,6 +25,8 @@ void add_access(Counts& counts, const Access& access, const MemoryCounts& main,
     add(counts.global_load, source);
     add(counts.shared_store, main);
     counts.async_bytes += main.bytes;
+  } else if (access.kind == AccessKind::atomic) {
+    add(counts.atomics, main);
   } else if (access.space == Space::shared) {
     add(access.kind == AccessKind::load ? counts.shared_load : counts.shared_store, main);
   } else if (is_global(access.space)) {
@@ -35,18 +37,16 @@ void add_access(Counts& counts, const Access& access, const MemoryCounts& main,
 Counts counts_of(const Code& code, uint32_t op, const BlockCount& block, const RawCounts& raw) {
   const OpInfo& info = code.infos[op];
   Counts counts;
-  if (!info.hidden) {
-    const uint64_t lanes = block.threads - raw.off[op];
-    counts.warp_instructions = block.warps;
-    counts.thread_instructions = lanes;
-    counts.predicated_off = raw.off[op];
-    counts.by_class[static_cast<size_t>(info.kind)] = block.warps;
-    if (info.kind == InstructionClass::fma) {
-      counts.fma = block.warps;
-      counts.multiply_adds = lanes;
-    }
-    if (info.kind == InstructionClass::barrier) counts.barriers = block.warps;
+  const uint64_t lanes = block.threads - raw.off[op];
+  counts.warp_instructions = block.warps;
+  counts.thread_instructions = lanes;
+  counts.predicated_off = raw.off[op];
+  counts.by_class[static_cast<size_t>(info.kind)] = block.warps;
+  if (info.kind == InstructionClass::fma) {
+    counts.fma = block.warps;
+    counts.multiply_adds = lanes;
   }
+  if (info.kind == InstructionClass::barrier) counts.barriers = block.warps;
   if (info.access != kNone)
     add_access(counts, code.accesses[info.access], raw.accesses[info.access],
                raw.async_sources[info.access]);
@@ -114,6 +114,7 @@ Counters summarise(const Program& program, const Code& code, const RawCounts& ra
     const CodeBlock& block = code.blocks[b];
     for (uint32_t op = block.begin; op < block.end + (block.control != kNone); ++op) {
       const OpInfo& info = code.infos[op];
+      if (info.hidden) continue;
       const Counts counts = counts_of(code, op, count, raw);
       counters.total.add(counts);
       by_ptx[{std::string(), info.line}].add(counts);

@@ -57,15 +57,19 @@ void run(const LaneKernel& kernel, File& file, uint32_t mask) {
         .b = 2 * kSlotBytes,
         .c = 3 * kSlotBytes,
         .extra = 4 * kSlotBytes};
-  Lanes lanes{
-      .registers = file.registers.data(), .predicates = file.predicates.data(), .mask = mask};
+  const uint64_t clock = 0x123456789A;
+  Lanes lanes{.registers = file.registers.data(),
+              .predicates = file.predicates.data(),
+              .mask = mask,
+              .clock = &clock};
   (mask == kAllLanes ? kernel.run_all : kernel.run_some)(op, lanes);
 }
 
 // A row whose operand is a predicate takes an index, not an offset.
 bool has_predicate(const LaneOpRow& row) {
   return row.signature.find('p') != std::string_view::npos ||
-         row.spelling.find("pred") != std::string_view::npos || row.name.starts_with("set_");
+         row.spelling.find("pred") != std::string_view::npos || row.name.starts_with("set_") ||
+         row.name == "activemask";
 }
 
 TEST(LaneKernels, AgreeOnEveryRow) {

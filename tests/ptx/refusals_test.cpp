@@ -83,6 +83,16 @@ const std::vector<Refusal>& refusals() {
       {"ptx-bad-guard", " @%r1 add.u32 %r2, %r1, 1;", "add.u32", "guard `%r1`"},
       {"ptx-state-space", " .shared .b32 s;\nld.global.b32 %r2, [s];", "[s]",
        "`s` lies in .shared, the instruction goes to .global"},
+      {"ptx-call",
+       ".version 8.0\n.target sm_90\n.func f(.reg .b32 a) { ret; }\n"
+       ".entry k() { call f, (); }",
+       "()", "0 arguments where the function has 1"},
+      {"ptx-recursion",
+       ".version 8.0\n.target sm_90\n.func f() { call f; }\n"
+       ".entry k() { call f; }",
+       "f", "call themselves"},
+      {"ptx-unsupported", ".version 8.0\n.target sm_90\n.func f();\n.entry k() { call f; }", "f",
+       "has no body"},
   };
   return kAll;
 }
