@@ -57,7 +57,7 @@ class Reader {
       fault(clause, Fault::set_in_spec, slot.span,
             fmt::format("`{}` has a set of {} values, and a spec takes one",
                         row_of(clause.kind).word, slot.choices.size()),
-            "sets make a space, which `tilec tune` searches");
+            "a set makes a space of specs, not one spec: write a single value");
       return true;
     }
     return false;
