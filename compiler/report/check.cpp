@@ -190,6 +190,7 @@ dsl::Result<std::vector<Budget>> parse_budgets(std::string_view text, const Repo
                                                const ExtraFigures& extra) {
   const std::vector<Figure> known = figures(report);
   std::vector<std::string_view> names;
+  names.reserve(known.size() + extra.size());
   for (const Figure& figure : known) names.push_back(figure.name);
   for (const auto& [name, value] : extra)
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);

@@ -116,6 +116,7 @@ std::optional<Executed> count_executed(std::span<const Instruction> instructions
   // by their trips.
   std::vector<double> times(flow.blocks.size(), 0);
   std::vector<int> cost;
+  cost.reserve(weights.size());
   for (const Weight& weight : weights) cost.push_back(weight.instructions);
   const auto set_loop = [&](const sass::Loop& loop, double trips) {
     for (const size_t block : loop.blocks) {

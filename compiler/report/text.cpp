@@ -89,6 +89,7 @@ std::string loop_section(const SteadyLoop& loop) {
 
 std::string gap_section(const SteadyLoop& loop) {
   std::vector<double> points;
+  points.reserve(loop.gap.size());
   for (const GapRow& row : loop.gap) points.push_back(row.points);
   const double ideal = std::round(1000 * loop.ideal_share) / 10;
   const double actual = std::round(1000 * loop.fma_share) / 10;
@@ -236,6 +237,7 @@ std::vector<double> rounded_parts(const std::vector<double>& values, double sum)
     --tenths[order[i]];
   }
   std::vector<double> out;
+  out.reserve(tenths.size());
   for (const int64_t tenth : tenths) out.push_back(static_cast<double>(tenth) / 10);
   return out;
 }

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 // The environment of this process, handed to the child.
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX asks for it
@@ -116,6 +117,7 @@ Finished run(const std::vector<std::string>& words) {
   posix_spawn_file_actions_addclose(&actions, ends[0]);
   posix_spawn_file_actions_addclose(&actions, ends[1]);
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   pid_t child = 0;
@@ -166,23 +168,20 @@ Disassembly parse_disassembly(std::string_view text) {
   constexpr std::string_view kSection = ".section\t.text.";
   Disassembly out;
   std::vector<std::string> labels;  // since the last instruction
-  TextLine pending;
-  bool has_pending = false;
+  std::optional<TextLine> pending;  // lacks the upper half of its word, which the next line has
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (has_pending) {
-      has_pending = false;
-      const std::optional<uint64_t> high = trailing_word(line);
-      if (high && !out.kernels.empty()) {
-        pending.word.hi = *high;
-        for (std::string& label : labels)
-          out.kernels.back().labels.push_back({std::move(label), pending.offset});
-        labels.clear();
-        out.kernels.back().lines.push_back(std::move(pending));
-        continue;
-      }
+    std::optional<TextLine> instruction = std::exchange(pending, std::nullopt);
+    const std::optional<uint64_t> high = instruction ? trailing_word(line) : std::nullopt;
+    if (high && !out.kernels.empty()) {
+      instruction->word.hi = *high;
+      for (std::string& label : labels)
+        out.kernels.back().labels.push_back({std::move(label), instruction->offset});
+      labels.clear();
+      out.kernels.back().lines.push_back(std::move(*instruction));
+      continue;
     }
     if (const size_t at = line.find(kSection); at != std::string_view::npos) {
       const std::string_view rest = line.substr(at + kSection.size());
@@ -190,9 +189,8 @@ Disassembly parse_disassembly(std::string_view text) {
       out.kernels.push_back({.name = std::string(rest.substr(0, rest.find_first_of(",\t ")))});
     } else if (line.starts_with('.') && line.ends_with(':')) {
       labels.emplace_back(line.substr(0, line.size() - 1));
-    } else if (std::optional<TextLine> found = parse_line(line)) {
-      pending = std::move(*found);
-      has_pending = true;
+    } else {
+      pending = parse_line(line);
     }
   }
   return out;

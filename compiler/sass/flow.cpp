@@ -22,15 +22,23 @@ bool may_fall_through(const Instruction& instruction) {
   return form_of(instruction.word) == 2 || bits(instruction.word, 87, 4) != kTruePredicate;
 }
 
+// Index of the instruction that a direct branch goes to; none for other instructions, and for
+// targets outside of the code.
+std::optional<size_t> target_index(const Instruction& branch, size_t count) {
+  const int64_t target = branch.target.value_or(-1);
+  if (!ends_block(branch) || target < 0) return std::nullopt;
+  const size_t index = static_cast<size_t>(target) / kWordBytes;
+  return index < count ? std::optional<size_t>(index) : std::nullopt;
+}
+
 std::vector<size_t> block_starts(std::span<const Instruction> instructions) {
   std::vector<bool> starts(instructions.size() + 1, false);
   starts[0] = true;
   for (size_t i = 0; i < instructions.size(); ++i) {
     if (!ends_block(instructions[i])) continue;
     starts[i + 1] = true;
-    if (!instructions[i].target || *instructions[i].target < 0) continue;
-    const auto target = static_cast<size_t>(*instructions[i].target) / kWordBytes;
-    if (target < instructions.size()) starts[target] = true;
+    if (const auto target = target_index(instructions[i], instructions.size()))
+      starts[*target] = true;
   }
   std::vector<size_t> out;
   for (size_t i = 0; i < instructions.size(); ++i)
@@ -50,10 +58,8 @@ void connect(Flow& flow, std::span<const Instruction> instructions) {
   for (size_t b = 0; b < flow.blocks.size(); ++b) {
     const Instruction& last = instructions[flow.blocks[b].end - 1];
     const bool is_end = ends_block(last);
-    if (is_end && last.opcode->code == kBra && last.target && *last.target >= 0) {
-      const auto at = block_at.find(static_cast<size_t>(*last.target) / kWordBytes);
-      if (at != block_at.end()) add_edge(b, at->second);
-    }
+    if (const auto target = target_index(last, instructions.size()))
+      add_edge(b, block_at.at(*target));
     if (is_end && last.opcode->code == kBrx) flow.complete = false;
     if (b + 1 < flow.blocks.size() && (!is_end || may_fall_through(last))) add_edge(b, b + 1);
   }

@@ -187,7 +187,8 @@ bool read_unit(std::span<const uint8_t> section, uint64_t begin, uint64_t end,
   header.min_instruction_length = reader.number<uint8_t>();
   if (version >= 4) reader.skip(1);  // operations per instruction: 1 on machines without VLIW
   reader.skip(1);                    // default_is_stmt
-  header.line_base = static_cast<int8_t>(reader.number<uint8_t>());
+  // A signed byte.
+  header.line_base = static_cast<int>(reader.number<uint8_t>() ^ 0x80) - 0x80;
   header.line_range = reader.number<uint8_t>();
   header.opcode_base = reader.number<uint8_t>();
   for (int opcode = 1; opcode < header.opcode_base; ++opcode)
