@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace tilec::ptx {
 namespace {
@@ -26,6 +27,7 @@ std::array<uint32_t, 3> coordinates(uint64_t number, const std::array<uint32_t, 
 BlockRun::BlockRun(const Launch& launch) : launch_(launch) {
   const Code& code = *launch.code;
   warps_.resize(launch.warps_per_block);
+  order_.resize(launch.warps_per_block);
   storage_.resize(size_t{code.register_bytes} * launch.warps_per_block + 256);
   predicates_.resize(size_t{code.predicates} * launch.warps_per_block);
   shared_.resize(launch.shared_end - kSharedBegin + 32);
@@ -86,6 +88,8 @@ void BlockRun::begin(uint64_t block) {
   block_ = block;
   executed_ = 0;
   stop_ = false;
+  round_ = 0;
+  std::iota(order_.begin(), order_.end(), 0U);
   start();
 }
 
@@ -94,9 +98,13 @@ bool BlockRun::advance(uint64_t instructions) {
   while (!stop_) {
     bool progress = false;
     bool left = false;
-    for (Warp& warp : warps_) {
+    const Schedule& schedule = launch_.schedule;
+    if (schedule.permutes()) schedule.shuffle(order_, block_, round_);
+    ++round_;
+    for (uint32_t index : order_) {
+      Warp& warp = warps_[index];
       if (!warp.ready.empty()) {
-        run_warp(warp);
+        run_warp(warp, schedule.permutes() ? schedule.turn(index, block_, round_) : kQuantum);
         progress = true;
       }
       left |= warp.alive != 0;
@@ -256,8 +264,8 @@ void BlockRun::fill_constants(Warp& warp) {
   }
 }
 
-void BlockRun::run_warp(Warp& warp) {
-  const uint64_t until = executed_ + kQuantum;
+void BlockRun::run_warp(Warp& warp, uint64_t instructions) {
+  const uint64_t until = executed_ + instructions;
   while (!warp.ready.empty() && executed_ < until && !stop_) {
     const size_t index = warp.ready.size() == 1 ? 0 : pick(warp);
     Split& split = warp.ready[index];

@@ -14,6 +14,7 @@
 #include "runtime/ptx/machine.h"
 #include "runtime/ptx/pattern.h"
 #include "runtime/ptx/program.h"
+#include "runtime/ptx/schedule.h"
 #include "runtime/ptx/shared_shadow.h"
 
 namespace tilec::ptx {
@@ -30,6 +31,7 @@ struct Launch {
   uint64_t shared_end = kSharedBegin;  // static + dynamic
   uint32_t threads_per_block = 1;
   uint32_t warps_per_block = 1;
+  Schedule schedule{std::nullopt, 1};
   OwnerSites* sites = nullptr;  // with Checks::all
 };
 
@@ -178,7 +180,7 @@ class BlockRun {
   void start();
   void start_warp(Warp& warp);
   void fill_constants(Warp& warp);
-  void run_warp(Warp& warp);
+  void run_warp(Warp& warp, uint64_t instructions);
   size_t pick(Warp& warp);
   void execute(Warp& warp, const Split& split, const CodeBlock& block);
   void control(Warp& warp, size_t index, const CodeBlock& block);
@@ -204,6 +206,8 @@ class BlockRun {
   bool stop_ = false;
   uint32_t alive_threads_ = 0;
   std::vector<Warp> warps_;
+  std::vector<uint32_t> order_;     // of the warps' turns in this round
+  uint64_t round_ = 0;              // of turns of all warps
   std::vector<std::byte> storage_;  // registers of all warps
   std::vector<uint32_t> predicates_;
   std::vector<std::byte> shared_;

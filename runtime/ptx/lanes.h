@@ -2,9 +2,9 @@
 //
 // A register is a vector of 32 lanes, 4 or 8 bytes each, in the register file of its warp; types
 // of 8 and 16 bits lie zero-extended in 4 bytes. A predicate is a word with a bit a lane. A handler
-// executes one Op on them. The handlers of plain arithmetic are generated from one table,
-// lane_ops.def (see lane_kernels.inc), once for any host and once for hosts with AVX2 and FMA;
-// both give the same bits.
+// executes one Op on them. The handlers of arithmetic are generated from one table, lane_ops.def
+// (see lane_kernels.inc); its vector rows once for any host and once for hosts with AVX2 and FMA,
+// which give the same bits.
 #pragma once
 
 #include <array>
@@ -66,6 +66,8 @@ struct LaneKernel {
 };
 using LaneKernels = std::array<LaneKernel, kLaneOps>;
 
+std::span<const LaneKernel> scalar_kernels();  // of the rows of lane_scalar_ops.def
+LaneKernels with_scalar_rows(std::span<const LaneKernel> vector_rows);
 const LaneKernels& base_kernels();
 const LaneKernels* avx2_kernels();  // null where this host cannot run them
 const LaneKernels& host_kernels();  // the best of these

@@ -153,7 +153,7 @@ void run_apart(const Launch& launch, uint64_t blocks, RawCounts& counts, FoundLi
   for (uint64_t i = 0; i < workers; ++i) runs.push_back(std::make_unique<BlockRun>(launch));
   const auto work = [&](BlockRun& run) {
     for (uint64_t block = next++; block < blocks; block = next++) {
-      run.begin(block);
+      run.begin(launch.schedule.block(block));
       while (!run.advance(kTurn)) {
       }
     }
@@ -179,7 +179,7 @@ void run_together(const Launch& launch, uint64_t blocks, RawCounts& counts, Foun
     if (idle.empty()) idle.push_back(std::make_unique<BlockRun>(launch));
     under_way.push_back(std::move(idle.back()));
     idle.pop_back();
-    under_way.back()->begin(next++);
+    under_way.back()->begin(launch.schedule.block(next++));
   };
   size_t more = 1;
   while (next < blocks || !under_way.empty()) {
@@ -252,6 +252,7 @@ dsl::Result<LaunchResult> launch(const Module& module, std::string_view entry,
   bind(*code, config, launch.ops);
 
   const uint64_t blocks = uint64_t{config.grid[0]} * config.grid[1] * config.grid[2];
+  launch.schedule = Schedule(config.schedule, blocks);
   OwnerSites sites;
   launch.sites = &sites;
   const bool owners = config.checks == Checks::all && blocks > 1;

@@ -22,6 +22,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -85,6 +86,7 @@ struct LaunchConfig {
   bool counters = true;
   int threads = 0;  // host threads; 0: one a core. Results do not depend on it.
   uint64_t max_block_instructions = 20'000'000'000;  // warp instructions of one block
+  std::optional<uint64_t> schedule;  // seed of another order of blocks and warps: schedule.h
 };
 
 struct LaunchResult {

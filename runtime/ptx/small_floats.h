@@ -1,6 +1,7 @@
 // The small floating-point formats, by integer arithmetic alone: the same bits on every host.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -105,6 +106,31 @@ inline uint32_t to_half(double value) {
 }
 inline uint32_t to_bfloat(double value) {
   return narrow_small(value, kBfloat, SmallRounding::nearest, false);
+}
+
+/// max(value, 0), NaN kept.
+inline double relu1(double value) {
+  return std::isnan(value) || value > 0 ? value : 0.0;
+}
+
+/// Two f16 to two 8-bit numbers, the upper to the upper, and back.
+inline uint32_t halves_to_bytes(uint32_t halves, const SmallFormat& format, bool relu) {
+  uint32_t out = 0;
+  for (int i = 0; i < 2; ++i) {
+    const double value = widen_small(halves >> (16 * i) & 0xFFFF, kHalf);
+    out |= narrow_small(relu ? relu1(value) : value, format, SmallRounding::nearest, true)
+           << (8 * i);
+  }
+  return out;
+}
+inline uint32_t bytes_to_halves(uint32_t bytes, const SmallFormat& format, bool relu) {
+  uint32_t out = 0;
+  for (int i = 0; i < 2; ++i) {
+    const double value = widen_small(bytes >> (8 * i) & 0xFF, format);
+    out |= narrow_small(relu ? relu1(value) : value, kHalf, SmallRounding::nearest, false)
+           << (16 * i);
+  }
+  return out;
 }
 
 }  // namespace tilec::ptx
