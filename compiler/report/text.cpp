@@ -261,7 +261,7 @@ std::vector<std::string> advice(const Report& report) {
     if (conflicts >= kConflictsWorthSaying)
       out.push_back(
           fmt::format("register banks are predicted to cost {:.2f} cycles an FMA: the "
-                      "assembler's choice of registers; `sass on` makes another",
+                      "assembler's choice of registers and order",
                       conflicts));
   }
   if (report.shared_conflicts > 0)
