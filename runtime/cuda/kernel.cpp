@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <bit>
 #include <utility>
 
 #include "dsl/shape.h"
+#include "runtime/cuda/jit_log.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/faults.h"
 #include "runtime/try.h"
@@ -15,26 +14,8 @@
 namespace tilec::cuda {
 namespace {
 
-constexpr uintptr_t kLogBytes = 16384;
 // A block may have this much dynamic shared memory without asking for more.
 constexpr int64_t kSharedBytesUnasked = 48 * 1024;
-
-// What the driver's assembler says, in the option form that the driver wants: two lists, where
-// sizes travel as pointers.
-struct JitLog {
-  std::array<char, kLogBytes> errors{};
-  std::array<char, kLogBytes> notes{};
-  CUjit_option options[4] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-                             CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES};
-  void* values[4] = {errors.data(), std::bit_cast<void*>(kLogBytes), notes.data(),
-                     std::bit_cast<void*>(kLogBytes)};
-
-  std::string text() const {
-    std::string out = errors.data();
-    if (!out.empty() && notes[0] != '\0') out += '\n';
-    return out + notes.data();
-  }
-};
 
 dsl::Error load_error(const dsl::Error& cause, const Artifact& artifact, const std::string& log) {
   std::string message = fmt::format("kernel {} for {} could not be loaded: {}", artifact.spec.name,
@@ -82,9 +63,9 @@ Result<void> Kernel::load_module(const Artifact& artifact) {
     return {};
   }
   JitLog log;
-  const Result<void> loaded =
-      context_->check(api.module_load(&module_, artifact.ptx.c_str(), 4, log.options, log.values),
-                      "cuModuleLoadDataEx of the PTX, assembled by the driver,");
+  const Result<void> loaded = context_->check(
+      api.module_load(&module_, artifact.ptx.c_str(), JitLog::kOptions, log.options, log.values),
+      "cuModuleLoadDataEx of the PTX, assembled by the driver,");
   if (!loaded) return tl::unexpected(load_error(loaded.error(), artifact, log.text()));
   return {};
 }
