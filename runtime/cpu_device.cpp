@@ -61,6 +61,7 @@ class CpuDevice final : public Device {
     return refuse(Fault::no_cublas, "cuBLAS runs on a GPU only");
   }
   std::optional<Counters> counters() const override { return counters_; }
+  const ptx::Counters* counted() const override { return counters_ ? &counted_ : nullptr; }
 
  private:
   CpuOptions options_;
@@ -69,9 +70,10 @@ class CpuDevice final : public Device {
   std::map<KernelId, LoadedKernel> kernels_;
   int next_id_ = 1;
   std::optional<Counters> counters_;
+  ptx::Counters counted_;
 };
 
-Counters counted(const ptx::Counters& counters) {
+Counters summary_of(const ptx::Counters& counters) {
   const ptx::Counts& total = counters.total;
   return {.warp_instructions = static_cast<int64_t>(total.warp_instructions),
           .fma = static_cast<int64_t>(total.fma),
@@ -93,6 +95,7 @@ Result<void> CpuDevice::launch(KernelId kernel, const KernelArguments& arguments
   Result<int64_t> blocks = dsl::grid_blocks(loaded.spec, {arguments.m, arguments.n, arguments.k});
   if (!blocks) return tl::unexpected(std::move(blocks.error()));
   counters_ = Counters{};
+  counted_ = {};
   if (*blocks == 0) return {};
   ptx::LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(*blocks);
@@ -116,7 +119,8 @@ Result<void> CpuDevice::launch(KernelId kernel, const KernelArguments& arguments
       ptx::launch(loaded.module, loaded.spec.name, config, list, memory_);
   if (!result) return tl::unexpected(std::move(result.error()));
   if (!result->clean()) return tl::unexpected(ptx::to_error(loaded.module, *result));
-  counters_ = counted(result->counters);
+  counters_ = summary_of(result->counters);
+  counted_ = std::move(result->counters);
   return {};
 }
 

@@ -25,6 +25,10 @@
 
 namespace tilec {
 
+namespace ptx {
+struct Counters;  // runtime/ptx/counters.h
+}
+
 using dsl::Result;
 
 enum class DeviceKind { gpu, cpu };
@@ -127,6 +131,8 @@ class Device {
 
   /// Of the last launch; none on a GPU.
   virtual std::optional<Counters> counters() const { return std::nullopt; }
+  /// All that was counted in the last launch, also line by line; null on a GPU.
+  virtual const ptx::Counters* counted() const { return nullptr; }
   /// Null where launches cannot be timed.
   virtual Stopwatch* stopwatch() { return nullptr; }
 };

@@ -6,9 +6,13 @@
 #include <vector>
 
 #include "runtime/bound.h"
+#include "runtime/print_counters.h"
 
 namespace tilec {
 namespace {
+
+// Tile IR of an unrolled kernel may have thousands of lines; JSON has them all.
+constexpr size_t kMostLines = 60;
 
 // Every line starts with a word of its own, or with blanks where it goes on.
 std::string line(std::string_view word, const std::string& text) {
@@ -126,6 +130,10 @@ std::string run_text(const RunResult& result) {
   if (result.check) out += check_text(*result.check);
   if (result.counters && result.counters->warp_instructions > 0)
     out += counters_text(*result.counters);
+  if (result.counted) {
+    out += counts_text(result.counted->total);
+    out += lines_text("by line of tile IR", result.counted->by_tile_line, result.tile, kMostLines);
+  }
   if (result.time) out += time_text(*result.time);
   return out + provenance_text(result.provenance);
 }

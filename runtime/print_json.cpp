@@ -2,6 +2,7 @@
 
 #include "runtime/bound.h"
 #include "runtime/print.h"
+#include "runtime/print_counters.h"
 
 // Keys that DESIGN names come first; the rest is detail. nlohmann writes NaN and infinity as null.
 namespace tilec {
@@ -142,6 +143,10 @@ std::string run_json(const RunResult& result) {
                {"shape", to_string(result.problem.shape)},
                {"check", result.check ? check_json(*result.check) : Json()}};
   if (result.counters) json["counters"] = counters_json(*result.counters);
+  if (result.counted) {
+    json["counters"]["total"] = counts_json(result.counted->total, false);
+    json["counters"]["by_tile_op"] = lines_json(result.counted->by_tile_line, result.tile);
+  }
   if (result.time) json["time"] = time_json(*result.time);
   json["spec"] = result.provenance.spec;
   json["blocks"] = result.blocks;

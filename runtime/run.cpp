@@ -84,6 +84,10 @@ Result<RunResult> run_gemm(Device& device, const Artifact& artifact, const GemmP
   TILEC_TRY(device.launch(*kernel, placed->arguments(*completed)));
   TILEC_TRY(device.synchronise());
   result.counters = device.counters();
+  if (options.counters && device.counted() != nullptr) {
+    result.counted = *device.counted();
+    result.tile = artifact.tile;
+  }
   if (options.check) {
     Result<CheckResult> check =
         check_run(device, artifact, *completed, before, *placed, options.check_options);

@@ -9,6 +9,7 @@
 #include "runtime/check.h"
 #include "runtime/device.h"
 #include "runtime/problem.h"
+#include "runtime/ptx/counters.h"
 
 namespace tilec {
 
@@ -17,6 +18,7 @@ struct RunOptions {
   bool check = true;
   CheckOptions check_options;
   std::optional<BenchOptions> bench;  // where the device can time; none: no timing
+  bool counters = false;              // keep all that the CPU counts, by line of tile IR
 };
 
 /// What a result is a result of.
@@ -35,8 +37,10 @@ struct RunResult {
   GemmProblem problem;  // completed
   int64_t blocks = 0;   // of the grid
   std::optional<CheckResult> check;
-  std::optional<Counters> counters;  // on the CPU
-  std::optional<BenchResult> time;   // on a GPU, if C and K are not empty
+  std::optional<Counters> counters;      // on the CPU
+  std::optional<ptx::Counters> counted;  // with RunOptions::counters, on the CPU
+  std::string tile;                      // beside `counted`: the tile IR that its lines count in
+  std::optional<BenchResult> time;       // on a GPU, if C and K are not empty
   Provenance provenance;
   std::string label;
 };

@@ -38,6 +38,7 @@ struct Parsed {
   BenchWords bench_words;
   OptCommand opt;
   CheckCommand check;
+  EmulateCommand emulate;
 };
 
 struct Row {
@@ -67,7 +68,10 @@ const std::vector<Row>& rows() {
       {"run", "run and check a kernel; on a GPU, time it beside cuBLAS",
        fmt::format("{} --shape 512x512x512 --device cpu", kSpec),
        [](CLI::App* app, Parsed& p) { set_up(app, p.run); },
-       [](Parsed& p) -> Command { return p.run; }},
+       [](Parsed& p) -> Command {
+         finish(p.run);
+         return p.run;
+       }},
       {"bench", "time several specs at several shapes on a GPU",
        fmt::format("{} --shape 2048x2048x2048,4096x4096x4096", kSpec),
        [](CLI::App* app, Parsed& p) { set_up(app, p.bench, p.bench_words); },
@@ -85,6 +89,14 @@ const std::vector<Row>& rows() {
        [](Parsed& p) -> Command {
          finish(p.check);
          return p.check;
+       }},
+      {"emulate", "run any PTX on the CPU, look for its faults and count; or launch it on a GPU",
+       "examples/axpy.ptx --grid 4 --block 256 --arg 1000 --arg 2.5 --arg f32:1000=random:1 "
+       "--arg f32:1000=fill:1 --out y=y.npy",
+       [](CLI::App* app, Parsed& p) { set_up(app, p.emulate); },
+       [](Parsed& p) -> Command {
+         finish(p.emulate);
+         return p.emulate;
        }},
   };
   return table;

@@ -193,8 +193,16 @@ void set_up(CLI::App* app, RunCommand& command) {
   add_seed(app, problem.seed);
   app->add_flag_callback(
       "--no-bench", [&command] { command.bench = false; }, "on a GPU: check only, do not time");
+  app->add_flag("--counters", command.counters,
+                "on the CPU: all that is counted, in the whole and by line of tile IR");
   add_assembler(app, command.assembler);
   add_json(app, command.json);
+}
+
+void finish(RunCommand& command) {
+  if (!command.counters) return;
+  if (command.device == "gpu") throw fault("--counters counts on the CPU: --device cpu");
+  command.device = "cpu";
 }
 
 void set_up(CLI::App* app, OptCommand& command) {

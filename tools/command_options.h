@@ -28,9 +28,12 @@ void set_up(CLI::App* app, RunCommand& command);
 void set_up(CLI::App* app, BenchCommand& command, BenchWords& words);
 void set_up(CLI::App* app, OptCommand& command);
 void set_up(CLI::App* app, CheckCommand& command);
+void set_up(CLI::App* app, EmulateCommand& command);  // emulate_options.cpp
 
 void finish(const CompileCommand& command);
+void finish(RunCommand& command);
 void finish(BenchCommand& command, const BenchWords& words);
 void finish(const CheckCommand& command);
+void finish(const EmulateCommand& command);
 
 }  // namespace tilec

@@ -6,6 +6,7 @@
 // a budget failed, 4 the machine failed, 70 our own code is wrong.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -53,9 +54,10 @@ struct ReportCommand {
 
 struct RunCommand {
   SpecChoice choice;
-  GemmProblem problem;  // its layout is filled in from the spec
-  std::string device;   // "gpu", "cpu" or empty: the GPU if there is one
-  bool bench = true;    // time it, on a GPU
+  GemmProblem problem;    // its layout is filled in from the spec
+  std::string device;     // "gpu", "cpu" or empty: the GPU if there is one
+  bool bench = true;      // time it, on a GPU
+  bool counters = false;  // all that the CPU counts
   Assembler assembler = Assembler::automatic;
   bool json = false;
 };
@@ -80,8 +82,27 @@ struct CheckCommand {
   bool json = false;
 };
 
+struct EmulateCommand {
+  std::string file;   // PTX; "-" for standard input
+  std::string entry;  // empty: the only one
+  bool gpu = false;   // launch it on the GPU, where nothing is looked for or counted
+  std::array<uint64_t, 3> grid{1, 1, 1};  // as asked for, whatever the limits are
+  std::array<uint64_t, 3> block{1, 1, 1};
+  uint64_t shared_bytes = 0;                 // dynamic
+  std::vector<std::string> arguments;        // as written: tools/emulate_arguments.h
+  std::vector<std::string> outputs;          // ARGUMENT=FILE.npy
+  std::vector<std::string> expected;         // ARGUMENT=FILE.npy
+  double within = 0;                         // units in the last place that `expected` allows
+  std::string unit_of;                       // the argument whose elements set the unit; or empty
+  bool check_all = true;                     // races and what was never written, too
+  uint64_t most_instructions = 200'000'000;  // warp instructions of a block
+  std::optional<uint64_t> schedule;          // seed of another order of blocks and warps
+  bool counters = false;
+  bool json = false;
+};
+
 using Command = std::variant<ExplainCommand, CompileCommand, ReportCommand, RunCommand,
-                             BenchCommand, OptCommand, CheckCommand>;
+                             BenchCommand, OptCommand, CheckCommand, EmulateCommand>;
 
 /// What a command line comes to: a command, or an exit code with all said already (help, a fault).
 /// Prints help to standard output and faults to standard error.
@@ -95,5 +116,6 @@ dsl::Result<void> run(const RunCommand& command);
 dsl::Result<void> run(const BenchCommand& command);
 dsl::Result<void> run(const OptCommand& command);
 dsl::Result<void> run(const CheckCommand& command);
+dsl::Result<void> run(const EmulateCommand& command);
 
 }  // namespace tilec

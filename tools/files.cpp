@@ -13,9 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// No spec and no tile IR comes near; /dev/zero passes it.
-constexpr size_t kMostBytes = size_t{16} << 20;
-
 dsl::Error cannot_write(const std::string& what, const std::string& why) {
   return dsl::Error::machine("cannot-write", fmt::format("cannot write {}: {}", what, why));
 }
@@ -73,7 +70,7 @@ dsl::Result<void> write_output(std::string_view bytes) {
   return {};
 }
 
-dsl::Result<std::string> read_file(const std::string& path) {
+dsl::Result<std::string> read_file(const std::string& path, size_t most) {
   std::error_code fault;
   if (path != "-" && !fs::exists(path, fault)) {
     return tl::unexpected(dsl::Error::user("missing-file", fmt::format("no file {}", path)));
@@ -90,13 +87,13 @@ dsl::Result<std::string> read_file(const std::string& path) {
   char part[1 << 14];
   while (size_t size = fread(part, 1, sizeof part, file)) {
     bytes.append(part, size);
-    if (bytes.size() > kMostBytes) break;
+    if (bytes.size() > most) break;
   }
   bool failed = ferror(file) != 0;
   if (path != "-") fclose(file);
-  if (bytes.size() > kMostBytes) {
-    return tl::unexpected(dsl::Error::user(
-        "source-too-large", fmt::format("{} holds more than {} bytes", path, kMostBytes)));
+  if (bytes.size() > most) {
+    return tl::unexpected(dsl::Error::user("source-too-large",
+                                           fmt::format("{} holds more than {} bytes", path, most)));
   }
   if (failed) {
     return tl::unexpected(

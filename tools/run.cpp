@@ -22,6 +22,7 @@ dsl::Result<void> run(const RunCommand& command) {
 
   RunOptions options;
   if (command.bench) options.bench = BenchOptions{};
+  options.counters = command.counters;
   std::optional<dsl::Error> wrong;
   for (const dsl::Spec& spec : *specs) {
     dsl::Result<RunResult> result =
