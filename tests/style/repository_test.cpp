@@ -26,7 +26,7 @@ TEST(Repository, ReadmeNamesItsCommands) {
   std::string readme = text_of(kRoot / "README.md");
   for (const char* command :
        {"./tools/demo", "./tools/test", "tilec explain", "tilec compile", "tilec report",
-        "tilec run", "tilec bench", "tilec opt", "tilec check"}) {
+        "tilec run", "tilec bench", "tilec opt", "tilec check", "tilec emulate"}) {
     EXPECT_NE(readme.find(command), std::string::npos) << "README.md does not name " << command;
   }
 }
