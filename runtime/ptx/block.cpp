@@ -40,6 +40,7 @@ BlockRun::BlockRun(const Launch& launch) : launch_(launch) {
   }
   counts.blocks.resize(code.blocks.size());
   counts.off.resize(code.ops.size());
+  counts.matrix_multiply_adds.resize(code.ops.size());
   counts.accesses.resize(code.accesses.size());
   counts.async_sources.resize(code.accesses.size());
   patterns.resize(code.accesses.size());

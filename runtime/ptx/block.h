@@ -87,10 +87,11 @@ struct BlockCount {
 
 /// What one host thread has counted; sums over threads do not depend on who ran what.
 struct RawCounts {
-  std::vector<BlockCount> blocks;           // by CodeBlock
-  std::vector<uint64_t> off;                // lanes kept off by a guard, by op
-  std::vector<MemoryCounts> accesses;       // by Access
-  std::vector<MemoryCounts> async_sources;  // the global side of cp.async, by Access
+  std::vector<BlockCount> blocks;              // by CodeBlock
+  std::vector<uint64_t> off;                   // lanes kept off by a guard, by op
+  std::vector<MemoryCounts> accesses;          // by Access
+  std::vector<MemoryCounts> async_sources;     // the global side of cp.async, by Access
+  std::vector<uint64_t> matrix_multiply_adds;  // by op
   uint64_t warps = 0;
   uint64_t run_blocks = 0;
 

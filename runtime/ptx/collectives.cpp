@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/ptx/matrix.h"
+
 namespace tilec::ptx {
 namespace {
 
@@ -167,9 +169,10 @@ Handler collective_handler(const Collective& collective) {
     case CollectiveKind::elect:
       return elect;
     case CollectiveKind::sync:
-      break;
+      return nothing;
+    default:
+      return matrix_handler(collective);
   }
-  return nothing;
 }
 
 }  // namespace tilec::ptx

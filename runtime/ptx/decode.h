@@ -156,6 +156,16 @@ class Decoder {
                   std::initializer_list<std::optional<uint32_t>> results,
                   std::initializer_list<std::optional<uint32_t>> sources, const Operand* members);
 
+  // decode_matrix.cpp
+  void multiply_matrices(const Instruction& instruction);
+  void access_matrix(const Instruction& instruction);
+  void move_matrix(const Instruction& instruction);
+  bool fragment(const Operand& operand, Type type, size_t count, bool result,
+                std::vector<uint32_t>& to);
+  uint32_t emit_collective(const Instruction& instruction, InstructionClass kind, Collective made,
+                           const std::vector<uint32_t>& results,
+                           const std::vector<uint32_t>& sources);
+
   // decode_atomics.cpp
   void atomic(const Instruction& instruction);
 

@@ -125,7 +125,19 @@ enum class CollectiveKind : uint8_t {
   match,
   redux,
   elect,
+  load_matrix,   // ldmatrix
+  store_matrix,  // stmatrix
+  move_matrix,   // movmatrix
+  multiply,      // mma
 };
+/// mma: D (m x n) = A (m x k) * B (k x n) + C.
+struct MatrixShape {
+  uint8_t m = 0, n = 0, k = 0;
+  Type d{}, a{}, b{}, c{};
+  bool saturate = false;  // integers: .satfinite
+  uint8_t d_registers = 0, a_registers = 0, b_registers = 0, c_registers = 0;
+};
+
 enum class CollectiveMode : uint8_t {
   none,
   up,
@@ -149,9 +161,14 @@ struct Collective {
   CollectiveKind kind{};
   CollectiveMode mode{};
   Type type = Type::b32;
-  uint32_t members = kNone;         // slot of the member mask; kNone: all lanes of the warp
-  bool negated = false;             // vote: the predicate
-  std::array<uint32_t, 8> parts{};  // slots: results, then operands; kNone where left out
+  uint32_t members = kNone;  // slot of the member mask; kNone: all lanes of the warp
+  bool negated = false;      // vote: the predicate
+  bool transposed = false;   // ldmatrix, stmatrix
+  uint8_t count = 1;         // ldmatrix, stmatrix: matrices
+  uint32_t access = kNone;   // ldmatrix, stmatrix: index into Code::accesses
+  MatrixShape shape;         // mma
+  // Slots: results, then operands; kNone where left out. mma: registers of D, A, B, C in turn.
+  std::array<uint32_t, 32> parts{};
 };
 
 enum class ControlKind : uint8_t {

@@ -46,6 +46,7 @@ Counts counts_of(const Code& code, uint32_t op, const BlockCount& block, const R
     counts.fma = block.warps;
     counts.multiply_adds = lanes;
   }
+  counts.multiply_adds += raw.matrix_multiply_adds[op];
   if (info.kind == InstructionClass::barrier) counts.barriers = block.warps;
   if (info.access != kNone)
     add_access(counts, code.accesses[info.access], raw.accesses[info.access],
@@ -89,6 +90,7 @@ void RawCounts::add(const RawCounts& other) {
   };
   grow(blocks, other.blocks);
   grow(off, other.off);
+  grow(matrix_multiply_adds, other.matrix_multiply_adds);
   grow(accesses, other.accesses);
   grow(async_sources, other.async_sources);
   for (size_t i = 0; i < other.blocks.size(); ++i) {
@@ -97,6 +99,8 @@ void RawCounts::add(const RawCounts& other) {
     blocks[i].divergent += other.blocks[i].divergent;
   }
   for (size_t i = 0; i < other.off.size(); ++i) off[i] += other.off[i];
+  for (size_t i = 0; i < other.matrix_multiply_adds.size(); ++i)
+    matrix_multiply_adds[i] += other.matrix_multiply_adds[i];
   for (size_t i = 0; i < other.accesses.size(); ++i) {
     ptx::add(accesses[i], other.accesses[i]);
     ptx::add(async_sources[i], other.async_sources[i]);
