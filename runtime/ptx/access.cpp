@@ -177,6 +177,9 @@ void add_request(MemoryCounts& counts, const Pattern& pattern, uint32_t mask, ui
 
 Handler access_handler(const Access& access, const LaunchConfig& config) {
   if (access.kind == AccessKind::atomic) return atomic_handler(config);
+  if (access.kind == AccessKind::mbarrier) return mbarrier_handler();
+  if (access.kind == AccessKind::bulk_in || access.kind == AccessKind::bulk_out)
+    return bulk_handler(access);
   // Checks look at patterns, which counting makes.
   if (config.checks == Checks::all) return pick<true, true>(access);
   return config.counters ? pick<true, false>(access) : pick<false, false>(access);

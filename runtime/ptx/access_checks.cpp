@@ -89,6 +89,20 @@ void check_local(const Op& op, Lanes& lanes, const Access& access, const Places&
 
 }  // namespace
 
+// One lane's copy of a whole stretch of shared memory.
+void BlockRun::begin_copy(const Op& op, const Warp& warp, uint32_t lane, uint64_t offset,
+                          uint32_t bytes) {
+  Pattern pattern;
+  for (uint32_t at = 0; at < bytes / grain(); ++at)
+    pattern.grains.push_back(
+        {.offset = static_cast<int32_t>(at), .lane = static_cast<uint8_t>(lane)});
+  clashes.clear();
+  shared_shadow_->begin_copy(pattern, offset,
+                             {.op = op.index, .warp = static_cast<uint8_t>(warp.index)}, clashes);
+  Lanes lanes = warp.lanes;
+  if (!clashes.empty()) report(op, lanes, clashes, bytes);
+}
+
 void check_access(const Op& op, Lanes& lanes, const Access& access, Space space,
                   const Places& places, uint32_t good) {
   if (space == Space::shared) return check_shared(op, lanes, access, places, good);

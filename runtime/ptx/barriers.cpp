@@ -53,6 +53,10 @@ void BlockRun::arrive(Warp& warp, size_t index, const CodeBlock& block, uint32_t
   const bool whole = threads != 0 && mask == warp.members;
   barrier.arrived += whole ? kLanes : popcount(mask);
   barrier.came |= 1u << warp.index;
+  if (control.predicate != kNone) {
+    const uint32_t truth = warp.lanes.predicates[control.predicate];
+    barrier.truths += popcount((control.negated ? ~truth : truth) & mask);
+  }
   if (!control.arrive_only) barrier.waiting |= 1u << warp.index;
 
   if (control.arrive_only) {
@@ -85,7 +89,7 @@ void BlockRun::try_release(uint32_t number) {
                                    launch_.threads_per_block - alive_threads_,
                                    launch_.threads_per_block)});
   }
-  barrier = {};
+  const Barrier complete = std::exchange(barrier, {});
   for (Warp& warp : warps_) {
     for (size_t i = 0; i < warp.waiting.size();) {
       if (warp.waiting[i].barrier != number) {
@@ -94,9 +98,28 @@ void BlockRun::try_release(uint32_t number) {
       }
       const Waiting waited = warp.waiting[i];
       warp.waiting.erase(warp.waiting.begin() + static_cast<ptrdiff_t>(i));
+      write_reduction(warp, waited, complete);
       resume(warp, waited);
     }
   }
+}
+
+// What bar.red tells the lanes that waited.
+void BlockRun::write_reduction(Warp& warp, const Waiting& waited, const Barrier& barrier) {
+  const Control& control = launch_.code->controls[launch_.code->infos[waited.op].control];
+  if (control.result == kNone) return;
+  if (control.reduce == CollectiveMode::add) {
+    auto* to = reinterpret_cast<uint32_t*>(warp.lanes.registers + control.result);
+    for (uint32_t left = waited.mask; left != 0; left &= left - 1)
+      to[first_lane(left)] = barrier.truths;
+  } else {
+    const bool truth = control.reduce == CollectiveMode::and_ ? barrier.truths == barrier.arrived
+                                                              : barrier.truths != 0;
+    uint32_t& to = warp.lanes.predicates[control.result];
+    to = truth ? to | waited.mask : to & ~waited.mask;
+  }
+  if (launch_.code->infos[waited.op].tracked_count != 0 && shared_shadow_)
+    note_writes(launch_.ops[waited.op], warp, waited.mask);
 }
 
 void BlockRun::carry_out(Warp& warp, uint32_t op, uint32_t mask) {
@@ -174,6 +197,11 @@ void BlockRun::report_stuck() {
             {.detail = of_warp ? "the other lanes that it names never come here"
                                : "the other threads never come here"});
     }
+}
+
+void BlockRun::complete_copies(Warp& warp, uint32_t mask) {
+  warp.copies.wait(mask, 0, true,
+                   [&](const PendingCopy& copy, uint32_t due) { complete(warp, copy, due); });
 }
 
 void BlockRun::complete(const Warp& warp, const PendingCopy& copy, uint32_t mask) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <tuple>
 
 namespace tilec::ptx {
 namespace {
@@ -136,6 +137,7 @@ void BlockRun::start() {
   std::fill(site_of_op_.begin(), site_of_op_.end(), 0);
   open_sites_.clear();
   synchronised_ = 0;
+  mbarriers = {};
   for (Warp& warp : warps_) start_warp(warp);
 }
 
@@ -268,6 +270,7 @@ void BlockRun::fill_constants(Warp& warp) {
 void BlockRun::run_warp(Warp& warp, uint64_t instructions) {
   const uint64_t until = executed_ + instructions;
   while (!warp.ready.empty() && executed_ < until && !stop_) {
+    if (all_yielded(warp)) return;
     const size_t index = warp.ready.size() == 1 ? 0 : pick(warp);
     Split& split = warp.ready[index];
     split.last_run = ++warp.steps;
@@ -281,6 +284,7 @@ void BlockRun::run_warp(Warp& warp, uint64_t instructions) {
       return;
     }
     execute(warp, split, block);
+    split.yielded = std::exchange(yield_, false);
     if (block.control == kNone && block.next != kNone)
       move_to(warp, index, block.next);
     else
@@ -288,12 +292,21 @@ void BlockRun::run_warp(Warp& warp, uint64_t instructions) {
   }
 }
 
+// Whether no lane of the warp has more to do than to wait; if so, the next turn begins afresh.
+bool BlockRun::all_yielded(Warp& warp) {
+  for (const Split& split : warp.ready)
+    if (!split.yielded) return false;
+  for (Split& split : warp.ready) split.yielded = false;
+  return true;
+}
+
 // The split whose block comes first in the code's order, unless another has waited too long.
 size_t BlockRun::pick(Warp& warp) {
   size_t best = 0, oldest = 0;
   // Whoever is deeper in calls goes first, to come back to where the others are.
   const auto rank = [&](const Split& split) {
-    return std::pair(~warp.frames[split.frame].depth, launch_.code->blocks[split.block].order);
+    return std::tuple(split.yielded, ~warp.frames[split.frame].depth,
+                      launch_.code->blocks[split.block].order);
   };
   for (size_t i = 1; i < warp.ready.size(); ++i) {
     const Split& split = warp.ready[i];
@@ -458,6 +471,7 @@ void BlockRun::move_to(Warp& warp, size_t index, uint32_t block) {
         warp.ready[i].frame != warp.ready[index].frame)
       continue;
     warp.ready[i].mask |= warp.ready[index].mask;
+    warp.ready[i].yielded &= warp.ready[index].yielded;
     warp.ready[i].last_run = std::max(warp.ready[i].last_run, warp.ready[index].last_run);
     warp.ready.erase(warp.ready.begin() + static_cast<ptrdiff_t>(index));
     return;

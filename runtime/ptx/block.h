@@ -12,6 +12,7 @@
 #include "runtime/ptx/copies.h"
 #include "runtime/ptx/global_shadow.h"
 #include "runtime/ptx/machine.h"
+#include "runtime/ptx/mbarriers.h"
 #include "runtime/ptx/pattern.h"
 #include "runtime/ptx/program.h"
 #include "runtime/ptx/schedule.h"
@@ -41,6 +42,7 @@ struct Split {
   uint32_t mask = 0;
   uint64_t last_run = 0;  // step of the warp at which it last ran
   uint32_t frame = 0;     // index into Warp::frames
+  bool yielded = false;   // it only waits: others go first
 };
 
 /// A chain of calls that some lanes are in. Frame 0 is the entry.
@@ -162,6 +164,14 @@ class BlockRun {
   /// The block has come by an atomic or volatile access of global memory.
   void note_sync();
   std::vector<Clash> clashes;  // of the access at hand
+  bool watched() const { return shared_shadow_ != nullptr; }
+  void begin_copy(const Op& op, const Warp& warp, uint32_t lane, uint64_t offset, uint32_t bytes);
+
+  Mbarriers mbarriers;
+  /// The warp at work only waits: its turn may end.
+  void yield() { yield_ = true; }
+  /// All cp.async of these lanes arrive.
+  void complete_copies(Warp& warp, uint32_t mask);
 
   RawCounts counts;
   FoundList findings;
@@ -176,12 +186,14 @@ class BlockRun {
     uint32_t op = kNone;
     uint32_t came = 0;     // warps that have arrived
     uint32_t waiting = 0;  // of these, those that wait
+    uint32_t truths = 0;   // bar.red: threads whose predicate holds
   };
 
   void start();
   void start_warp(Warp& warp);
   void fill_constants(Warp& warp);
   void run_warp(Warp& warp, uint64_t instructions);
+  bool all_yielded(Warp& warp);
   size_t pick(Warp& warp);
   void execute(Warp& warp, const Split& split, const CodeBlock& block);
   void control(Warp& warp, size_t index, const CodeBlock& block);
@@ -199,12 +211,14 @@ class BlockRun {
   uint32_t frame_of(Warp& warp, uint32_t parent, uint32_t resume);
   void try_release(uint32_t barrier);
   void complete(const Warp& warp, const PendingCopy& copy, uint32_t mask);
+  void write_reduction(Warp& warp, const Waiting& waited, const Barrier& barrier);
   void report_stuck();
 
   const Launch& launch_;
   uint64_t block_ = 0;
   uint64_t executed_ = 0;  // warp instructions of this block
   bool stop_ = false;
+  bool yield_ = false;
   uint32_t alive_threads_ = 0;
   std::vector<Warp> warps_;
   std::vector<uint32_t> order_;     // of the warps' turns in this round

@@ -156,6 +156,15 @@ class Decoder {
                   std::initializer_list<std::optional<uint32_t>> results,
                   std::initializer_list<std::optional<uint32_t>> sources, const Operand* members);
 
+  // decode_mbarrier.cpp
+  void mbarrier(const Instruction& instruction);
+  void emit_mbarrier(const Instruction& instruction, Access access, const Operand* place,
+                     std::optional<uint32_t> result, std::optional<uint32_t> operand);
+  void copies_arrive(const Instruction& instruction, Modifiers modifiers);
+  void bulk(const Instruction& instruction, Modifiers modifiers);
+  void is_space(const Instruction& instruction);
+  void trivial(const Instruction& instruction);
+
   // decode_matrix.cpp
   void multiply_matrices(const Instruction& instruction);
   void access_matrix(const Instruction& instruction);

@@ -15,6 +15,14 @@ const std::unordered_map<std::string_view, Decoder::Method>& Decoder::methods() 
       {"ldu", &Decoder::load},
       {"st", &Decoder::store},
       {"cp", &Decoder::copy_async},
+      {"mbarrier", &Decoder::mbarrier},
+      {"isspacep", &Decoder::is_space},
+      {"mapa", &Decoder::trivial},
+      {"getctarank", &Decoder::trivial},
+      {"createpolicy", &Decoder::trivial},
+      {"setmaxnreg", &Decoder::nothing},
+      {"griddepcontrol", &Decoder::nothing},
+      {"brkpt", &Decoder::nothing},
       {"mma", &Decoder::multiply_matrices},
       {"ldmatrix", &Decoder::access_matrix},
       {"stmatrix", &Decoder::access_matrix},
@@ -164,36 +172,53 @@ void Decoder::trap(const Instruction& instruction) {
   emit_control(instruction, InstructionClass::other, {.kind = ControlKind::trap});
 }
 
-// bar[.cta].{sync,arrive} a[, b];   barrier[.cta].{sync,arrive}[.aligned] a[, b];   bar.warp.sync m
+// bar[.cta].{sync,arrive} a[, b];   barrier[.cta].{sync,arrive}[.aligned] a[, b];
+// bar.red.{popc.u32 d,and.pred p,or.pred p}, a[, b], [!]c;   bar.warp.sync m;   barrier.cluster…
 void Decoder::bar(const Instruction& instruction) {
   Modifiers modifiers(instruction);
+  if (modifiers.take("cluster")) return nothing(instruction);  // of one block
   modifiers.take("cta");
+  if (modifiers.take("warp")) {
+    if (modifiers.take("sync") && expect_no_more(instruction, modifiers) &&
+        expect_operands(instruction, 1, 1))
+      collective(instruction, {.kind = CollectiveKind::sync}, {}, {}, &instruction.operands[0]);
+    return;
+  }
   Control control{.kind = ControlKind::barrier};
   control.aligned = instruction.opcode == "bar" || modifiers.take("aligned");
-  if (modifiers.take("warp")) {
-    if (!modifiers.take("sync") || !expect_no_more(instruction, modifiers) ||
-        !expect_operands(instruction, 1, 1))
-      return;
-    return collective(instruction, {.kind = CollectiveKind::sync}, {}, {},
-                      &instruction.operands[0]);
-  }
+  if (instruction.opcode == "bar") modifiers.take("aligned");
   control.arrive_only = modifiers.take("arrive");
-  if (!control.arrive_only && !modifiers.take("sync"))
-    return fault("ptx-unsupported", instruction.span,
-                 fmt::format("`{}` does not run here yet", instruction.text));
-  if (!expect_no_more(instruction, modifiers)) return;
-  if (!expect_operands(instruction, control.arrive_only ? 2 : 1, 2)) return;
-  const auto barrier = source(instruction.operands[0], Type::b32);
-  if (!barrier) return;
-  uint32_t threads = kNone;
-  if (instruction.operands.size() > 1) {
-    const auto count = source(instruction.operands[1], Type::b32);
-    if (!count) return;
-    threads = *count;
+  const bool reduce = !control.arrive_only && modifiers.take("red");
+  Type result = Type::pred;
+  if (reduce) {
+    control.reduce = modifiers.take("popc")  ? CollectiveMode::add
+                     : modifiers.take("and") ? CollectiveMode::and_
+                     : modifiers.take("or")  ? CollectiveMode::or_
+                                             : CollectiveMode::none;
+    if (control.reduce == CollectiveMode::add) result = Type::u32;
+    modifiers.take(info(result).name);
   }
+  if ((!reduce && !control.arrive_only && !modifiers.take("sync")) ||
+      (reduce && control.reduce == CollectiveMode::none))
+    return fault("ptx-bad-modifier", instruction.span,
+                 fmt::format("`{}` is no barrier that the machine knows", instruction.text));
+  if (!expect_no_more(instruction, modifiers)) return;
+  const std::vector<Operand>& operands = instruction.operands;
+  const size_t extra = reduce ? 2 : 0;
+  if (!expect_operands(instruction, (control.arrive_only ? 2u : 1u) + extra, 2 + extra)) return;
+  size_t at = 0;
+  const auto d = reduce ? destination(operands[at++], result) : std::optional<uint32_t>(kNone);
+  const auto barrier = source(operands[at++], Type::b32);
+  const auto threads = at + (reduce ? 1 : 0) < operands.size() ? source(operands[at++], Type::b32)
+                                                               : std::optional<uint32_t>(kNone);
+  const auto c = reduce ? predicate(operands[at]) : std::optional<uint32_t>(kNone);
+  if (!d || !barrier || !threads || !c) return;
+  control.negated = reduce && operands[at].negated;
   const uint32_t index = emit_control(instruction, InstructionClass::barrier, control);
   use(index, Field::barrier, *barrier, false);
-  if (threads != kNone) use(index, Field::threads, threads, false);
+  if (*threads != kNone) use(index, Field::threads, *threads, false);
+  if (*c != kNone) use(index, Field::predicate, *c, false);
+  if (*d != kNone) use(index, Field::result, *d, true);
 }
 
 // What orders or warms caches, or only takes time: this machine has one order and no caches.

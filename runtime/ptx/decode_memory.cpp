@@ -187,6 +187,8 @@ void Decoder::copy_async(const Instruction& instruction) {
   if (!modifiers.take("async"))
     return fault("ptx-unsupported", instruction.span,
                  fmt::format("`{}` does not run here", instruction.text));
+  if (modifiers.take("mbarrier")) return copies_arrive(instruction, modifiers);
+  if (modifiers.take("bulk")) return bulk(instruction, modifiers);
   if (modifiers.take("commit_group")) {
     if (expect_operands(instruction, 0, 0) && expect_no_more(instruction, modifiers))
       emit_control(instruction, InstructionClass::async_copy, {.kind = ControlKind::commit_group});

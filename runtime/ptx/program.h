@@ -75,7 +75,29 @@ struct Constant {
   bool operator==(const Constant&) const = default;
 };
 
-enum class AccessKind : uint8_t { load, store, async_copy, atomic };
+enum class AccessKind : uint8_t {
+  load,
+  store,
+  async_copy,
+  atomic,
+  mbarrier,
+  bulk_in,   // cp.async.bulk from global to shared memory
+  bulk_out,  // and back
+};
+
+enum class MbarrierKind : uint8_t {
+  none,
+  init,
+  invalidate,
+  expect_tx,
+  complete_tx,
+  arrive,
+  arrive_expect_tx,
+  arrive_drop,
+  copies_arrive,  // cp.async.mbarrier.arrive
+  test_wait,      // and try_wait
+  pending_count,
+};
 
 /// `decrement` and `increment` wrap at the operand; `cas` compares with b and stores c.
 enum class AtomicKind : uint8_t {
@@ -116,6 +138,12 @@ struct Access {
   // atom, red: data holds the results (kNone for red), then the operands b, then c.
   AtomicKind atomic{};
   Type type{};
+  // mbarrier: data holds the result and the operand (count, bytes, state or parity).
+  MbarrierKind mbarrier{};
+  bool parity = false;
+  // bulk_in: data[0] is the mbarrier's address register.
+  bool wide_mbarrier = true;
+  int64_t mbarrier_offset = 0;
 };
 
 enum class CollectiveKind : uint8_t {
@@ -192,6 +220,11 @@ struct Control {
   uint32_t threads = kNone;  // slot of the thread count; kNone: all of the block
   bool aligned = true;
   bool arrive_only = false;
+  // bar.red: combines a predicate of all threads, kept as a count.
+  CollectiveMode reduce{};  // add (popc), and_, or_; none
+  uint32_t predicate = kNone;
+  bool negated = false;
+  uint32_t result = kNone;        // register of popc, predicate of and, or
   bool wait_all = false;          // wait_all: copies without a group too
   uint32_t groups = 0;            // wait_group: how many may still be open
   uint32_t collective = kNone;    // index into Code::collectives
@@ -231,6 +264,8 @@ enum class Field : uint8_t {
   barrier,
   threads,
   index,
+  predicate,  // of bar.red
+  result,
   members,
   data,  // element k of Access::data
   part,  // element k of Collective::parts

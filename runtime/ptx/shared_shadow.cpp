@@ -120,6 +120,20 @@ void SharedShadow::end_copy(uint64_t offset, uint32_t bytes, Accessor by) {
   }
 }
 
+void SharedShadow::release(uint32_t warp, std::vector<uint32_t>& clock) {
+  clock.resize(warps_, 0);
+  for (uint32_t v = 0; v < warps_; ++v) clock[v] = std::max(clock[v], known_[warp * warps_ + v]);
+  clock[warp] = std::max(clock[warp], now_[warp]++);
+}
+
+void SharedShadow::acquire(uint32_t warp, const std::vector<uint32_t>& clock) {
+  for (uint32_t v = 0; v < clock.size(); ++v) {
+    uint32_t& known = known_[warp * warps_ + v];
+    known = std::max(known, clock[v]);
+  }
+  ++now_[warp];  // lanes of the warp that waited are ordered too
+}
+
 void SharedShadow::meet(uint32_t warps) {
   pass_on(warps, warps);
 }

@@ -59,6 +59,9 @@ class SharedShadow {
   void meet(uint32_t warps);
   /// Warps of `from` have arrived, warps of `to` go on: bar.arrive.
   void pass_on(uint32_t from, uint32_t to);
+  /// An mbarrier's clock: `warp` arrives and leaves in it what it knows, or waits and learns it.
+  void release(uint32_t warp, std::vector<uint32_t>& clock);
+  void acquire(uint32_t warp, const std::vector<uint32_t>& clock);
   void sync_warp(uint32_t warp) { ++now_[warp]; }
 
  private:

@@ -219,6 +219,12 @@ void patch(Code& code, const Use& use) {
     case Field::index:
       code.controls[info.control].index = slot;
       break;
+    case Field::predicate:
+      code.controls[info.control].predicate = slot;
+      break;
+    case Field::result:
+      code.controls[info.control].result = slot;
+      break;
     case Field::members:
       code.collectives[code.controls[info.control].collective].members = slot;
       break;
@@ -287,6 +293,7 @@ void note_tracked(Code& code) {
     const bool global = access.space == Space::global || access.space == Space::generic;
     code.between_blocks |= global && (access.strong || access.kind == AccessKind::atomic);
     if (access.space != Space::shared && access.space != Space::generic) continue;
+    if (access.kind == AccessKind::mbarrier) continue;
     const uint32_t bytes = access.kind == AccessKind::async_copy
                                ? access.copy_bytes
                                : uint32_t{access.bytes} * access.count;

@@ -25,6 +25,9 @@ void add_access(Counts& counts, const Access& access, const MemoryCounts& main,
     add(counts.global_load, source);
     add(counts.shared_store, main);
     counts.async_bytes += main.bytes;
+  } else if (access.kind == AccessKind::bulk_in || access.kind == AccessKind::bulk_out) {
+    add(access.kind == AccessKind::bulk_in ? counts.global_load : counts.global_store, source);
+    counts.async_bytes += source.bytes;
   } else if (access.kind == AccessKind::atomic) {
     add(counts.atomics, main);
   } else if (access.space == Space::shared) {
