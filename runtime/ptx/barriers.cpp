@@ -122,6 +122,19 @@ void BlockRun::write_reduction(Warp& warp, const Waiting& waited, const Barrier&
     note_writes(launch_.ops[waited.op], warp, waited.mask);
 }
 
+// Of the lanes `left`, those with the member mask of the first, and that mask. Forms of old PTX
+// have none: the lanes that are there make do.
+std::pair<uint32_t, uint32_t> BlockRun::members_of(const Warp& warp, const Collective& how,
+                                                   uint32_t left) const {
+  if (how.members == kNone) return {left, how.aligned ? warp.alive : left};
+  const auto* masks = reinterpret_cast<const uint32_t*>(warp.lanes.registers + how.members);
+  const uint32_t members = masks[first_lane(left)];
+  uint32_t group = 0;
+  for (uint32_t lanes = left; lanes != 0; lanes &= lanes - 1)
+    if (masks[first_lane(lanes)] == members) group |= 1u << first_lane(lanes);
+  return {group, members};
+}
+
 void BlockRun::carry_out(Warp& warp, uint32_t op, uint32_t mask) {
   if (shared_shadow_) shared_shadow_->sync_warp(warp.index);
   const OpInfo& info = launch_.code->infos[op];
@@ -131,27 +144,32 @@ void BlockRun::carry_out(Warp& warp, uint32_t op, uint32_t mask) {
 }
 
 // bar.warp.sync, shfl and their like: the lanes named wait for each other; those that have left
-// are not waited for.
+// are not waited for. Lanes with masks of their own, as of tiles of a warp, go by mask.
 void BlockRun::arrive_collective(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask) {
   if (mask == 0) return move_to(warp, index, block.next);
   const Collective& how =
       launch_.code->collectives[launch_.code->controls[block.control].collective];
-  // Without a member mask (bar-less forms of old PTX) the lanes that are there make do.
-  const uint32_t members = how.members == kNone ? mask : uniform(warp.lanes, how.members, mask);
-  if ((mask & ~members) != 0)
-    found(FindingKind::bad_barrier, launch_.ops[block.end], warp, mask & ~members,
-          {.detail = "a lane that its own member mask does not name"});
-  if ((members & warp.alive & ~mask) == 0) {
-    carry_out(warp, block.end, mask);
-    return move_to(warp, index, block.next);
+  uint32_t left = mask, staying = 0;
+  while (left != 0) {
+    const auto [group, members] = members_of(warp, how, left);
+    left &= ~group;
+    if ((group & ~members) != 0)
+      found(FindingKind::bad_barrier, launch_.ops[block.end], warp, group & ~members,
+            {.detail = "a lane that its own member mask does not name"});
+    if ((members & warp.alive & ~group) == 0) {
+      carry_out(warp, block.end, group);
+      continue;
+    }
+    staying |= group;
+    warp.waiting.push_back({.block = block.next,
+                            .mask = group,
+                            .frame = warp.ready[index].frame,
+                            .barrier = kCollective,
+                            .members = members,
+                            .op = block.end});
   }
-  warp.waiting.push_back({.block = block.next,
-                          .mask = mask,
-                          .frame = warp.ready[index].frame,
-                          .barrier = kCollective,
-                          .members = members,
-                          .op = block.end});
-  park(warp, index, mask, block.next);
+  if (staying == 0) return move_to(warp, index, block.next);
+  park(warp, index, staying, block.next);
   release_collectives(warp);
 }
 
@@ -168,7 +186,7 @@ void BlockRun::release_collectives(Warp& warp) {
       };
       const bool both_sync =
           kind(other) == CollectiveKind::sync && kind(first) == CollectiveKind::sync;
-      return other.op == first.op || both_sync;
+      return other.members == first.members && (other.op == first.op || both_sync);
     };
     uint32_t arrived = 0;
     for (const Waiting& other : warp.waiting)

@@ -201,6 +201,8 @@ class BlockRun {
   void leave(Warp& warp, size_t index, uint32_t mask);
   void arrive(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask);
   void arrive_collective(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask);
+  std::pair<uint32_t, uint32_t> members_of(const Warp& warp, const Collective& how,
+                                           uint32_t left) const;
   void release_collectives(Warp& warp);
   void carry_out(Warp& warp, uint32_t op, uint32_t mask);
   void park(Warp& warp, size_t index, uint32_t mask, uint32_t next);

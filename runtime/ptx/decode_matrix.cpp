@@ -83,6 +83,7 @@ uint32_t Decoder::emit_collective(const Instruction& instruction, InstructionCla
                                   Collective made, const std::vector<uint32_t>& results,
                                   const std::vector<uint32_t>& sources) {
   made.parts.fill(kNone);
+  made.aligned = true;
   const uint32_t index = emit_control(instruction, kind, {.kind = ControlKind::collective});
   code_.controls.back().collective = static_cast<uint32_t>(code_.collectives.size());
   code_.collectives.push_back(made);

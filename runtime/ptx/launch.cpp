@@ -71,37 +71,31 @@ dsl::Result<void> check_config(const Code& code, const LaunchConfig& config) {
   return {};
 }
 
-bool is_floating_name(std::string_view type) {
-  return type.starts_with('f');
-}
-
-// One argument against its parameter: same size, and of a number a float where a float is wanted.
+// One argument against its parameter: same size, and a float where a float is wanted.
 dsl::Result<void> place_argument(const Parameter& parameter, size_t index, const Argument& argument,
                                  std::byte* to) {
-  const void* from = nullptr;
-  size_t size = 0;
-  std::string_view what = "data";
-  std::visit(
-      [&](const auto& value) {
-        using Value = std::decay_t<decltype(value)>;
-        if constexpr (std::is_arithmetic_v<Value>) {
-          from = &value;
-          size = sizeof(value);
-          what = std::is_floating_point_v<Value> ? "a float" : "an integer";
-        } else {
-          from = value.data();
-          size = value.size();
-        }
+  const bool untyped = parameter.type.starts_with('b');
+  const bool wants_float = parameter.type.starts_with('f');
+  const auto place = [&](const void* from, size_t bytes, const char* what,
+                         bool fits) -> dsl::Result<void> {
+    if (bytes != static_cast<size_t>(parameter.bytes) || !fits)
+      return refused("launch-argument-type",
+                     fmt::format("argument {} is {} of {} bytes; `{}` is .{}", index + 1, what,
+                                 bytes, parameter.name, parameter.type));
+    std::memcpy(to, from, bytes);
+    return {};
+  };
+  return std::visit(
+      [&](const auto& value) -> dsl::Result<void> {
+        using T = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, std::vector<std::byte>>)
+          return place(value.data(), value.size(), "an array", untyped);
+        else if constexpr (std::is_floating_point_v<T>)
+          return place(&value, sizeof(value), "a float", untyped || wants_float);
+        else
+          return place(&value, sizeof(value), "an integer", untyped || !wants_float);
       },
       argument);
-  const bool untyped = parameter.type.starts_with('b') || what == "data";
-  if (size != static_cast<size_t>(parameter.bytes) ||
-      (!untyped && (what == "a float") != is_floating_name(parameter.type)))
-    return refused("launch-argument-type",
-                   fmt::format("argument {} is {} of {} bytes; `{}` is .{}", index + 1, what, size,
-                               parameter.name, parameter.type));
-  std::memcpy(to, from, size);
-  return {};
 }
 
 dsl::Result<std::vector<std::byte>> place_arguments(const Code& code,

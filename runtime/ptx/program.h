@@ -189,7 +189,8 @@ struct Collective {
   CollectiveKind kind{};
   CollectiveMode mode{};
   Type type = Type::b32;
-  uint32_t members = kNone;  // slot of the member mask; kNone: all lanes of the warp
+  uint32_t members = kNone;  // slot of the member mask; kNone: the lanes there, or all
+  bool aligned = false;      // ldmatrix, mma and their like: all lanes of the warp
   bool negated = false;      // vote: the predicate
   bool transposed = false;   // ldmatrix, stmatrix
   uint8_t count = 1;         // ldmatrix, stmatrix: matrices
