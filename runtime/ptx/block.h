@@ -64,6 +64,15 @@ struct Waiting {
 inline constexpr uint32_t kCollective = 16;
 inline constexpr uint32_t kMaxBlockThreads = 1024;
 
+/// Number -> x, y, z, x fastest.
+inline std::array<uint32_t, 3> coordinates(uint64_t number,
+                                           const std::array<uint32_t, 3>& extents) {
+  const uint64_t xy = uint64_t{extents[0]} * extents[1];
+  return {static_cast<uint32_t>(number % extents[0]),
+          static_cast<uint32_t>(number / extents[0] % extents[1]),
+          static_cast<uint32_t>(number / xy)};
+}
+
 class BlockRun;
 
 struct Warp {

@@ -72,17 +72,12 @@ std::string file_of(const Program& program, TileLocation tile) {
 }
 
 Site site_of(const Launch& launch, const FoundSite& found) {
-  const auto at = [](uint64_t number, const std::array<uint32_t, 3>& extents) {
-    return std::array<uint32_t, 3>{static_cast<uint32_t>(number % extents[0]),
-                                   static_cast<uint32_t>(number / extents[0] % extents[1]),
-                                   static_cast<uint32_t>(number / extents[0] / extents[1])};
-  };
   const OpInfo& info = launch.code->infos[found.op];
   return {.ptx_line = info.line,
           .tile_line = info.tile.line,
           .tile_file = file_of(*launch.program, info.tile),
-          .block = at(found.block, launch.config.grid),
-          .thread = at(found.thread, launch.config.block)};
+          .block = coordinates(found.block, launch.config.grid),
+          .thread = coordinates(found.thread, launch.config.block)};
 }
 
 }  // namespace
