@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "compiler/codegen/assemble.h"
 #include "compiler/codegen/places.h"
 
@@ -17,7 +19,7 @@ constexpr int kInputPtx = 2;
 std::vector<std::string> library_names() {
   std::vector<std::string> out;
   for (const char* name : {"libnvJitLink.so.13", "libnvJitLink.so.14", "libnvJitLink.so.12"})
-    for (std::string& place : places_of(name, "TILEC_NVJITLINK", "lib64", "lib"))
+    for (std::string& place : places_of(name, std::getenv("TILEC_NVJITLINK"), "lib64", "lib"))
       if (out.empty() || out.back() != place) out.push_back(std::move(place));
   return out;
 }

@@ -10,10 +10,10 @@ namespace tilec::codegen {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> places_of(const std::string& file, const char* variable,
+std::vector<std::string> places_of(const std::string& file, const char* chosen,
                                    const std::string& folder, const std::string& unpacked) {
   if (std::getenv("TILEC_NO_CUDA") != nullptr) return {};
-  if (const char* chosen = std::getenv(variable)) return {chosen};
+  if (chosen != nullptr) return {chosen};
   std::vector<std::string> out = {file, "/usr/local/cuda/" + folder + "/" + file};
   std::error_code error;
   for (fs::path up = fs::read_symlink("/proc/self/exe", error).parent_path();

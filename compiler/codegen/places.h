@@ -10,7 +10,7 @@ namespace tilec::codegen {
 /// Paths to try for a file of a toolkit, in order. `variable` names the user's own choice, which
 /// then stands alone. Empty where TILEC_NO_CUDA hides the toolkit. `folder`: "lib64" or "bin" of
 /// the toolkit; `unpacked`: the same below .deps/cuda.
-std::vector<std::string> places_of(const std::string& file, const char* variable,
+std::vector<std::string> places_of(const std::string& file, const char* chosen,
                                    const std::string& folder, const std::string& unpacked);
 
 /// "nvJitLink was not found; tried a, b", or that it was not looked for.

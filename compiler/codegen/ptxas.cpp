@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -45,7 +46,7 @@ std::string read_text(const fs::path& path) {
 }
 
 std::vector<std::string> places() {
-  return places_of("ptxas", "TILEC_PTXAS", "bin", "bin");
+  return places_of("ptxas", std::getenv("TILEC_PTXAS"), "bin", "bin");
 }
 
 // Runs `command`, both outputs into `log`. Exit status, or -1 if it could not be started.
