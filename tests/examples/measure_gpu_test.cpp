@@ -187,14 +187,6 @@ TEST_F(MeasureGpu, ShapesInEveryLayout) {
   EXPECT_EQ(rows[11]["spec"], "tile 32x32 thread 2x2 layout tt");
 }
 
-TEST_F(MeasureGpu, AllIsBoth) {
-  const Outcome outcome = measure("all --no-sanitizer --shape 64x64x64");
-  EXPECT_EQ(outcome.code, 0) << outcome.output;
-  EXPECT_EQ(results("ladder_fake_9000_x")["rows"].size(), 3U);
-  EXPECT_EQ(results("shapes_fake_9000_x")["what"], "shapes");
-  EXPECT_NE(outcome.output.find("left out: counters and prediction"), std::string::npos);
-}
-
 TEST_F(MeasureGpu, WordsThatAreWrong) {
   struct Case {
     const char* words;
@@ -202,9 +194,10 @@ TEST_F(MeasureGpu, WordsThatAreWrong) {
     const char* said;
   };
   for (const Case& c :
-       {Case{"", 2, "Usage:"}, Case{"--help", 0, "Usage:"}, Case{"counters", 2, "later version"},
-        Case{"prediction", 2, "later version"},
-        Case{"everything", 2, "unknown measurement 'everything'"}, Case{"ladder shapes", 2, "two"},
+       {Case{"", 2, "Usage:"}, Case{"--help", 0, "Usage:"}, Case{"prediction", 2, "later version"},
+        Case{"everything", 2, "unknown measurement 'everything'"},
+        Case{"ladder shapes", 2, "here are two"}, Case{"--jobs 0 corpus", 2, "--jobs"},
+        Case{"--replay x.tar.gz ladder", 2, "for matrix"},
         Case{"--frob ladder", 2, "unknown option"},
         Case{"ladder --out", 2, "--out needs a value"}}) {
     const Outcome outcome = shell(std::string("tools/measure_gpu ") + c.words);
