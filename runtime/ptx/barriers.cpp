@@ -119,7 +119,7 @@ void BlockRun::write_reduction(Warp& warp, const Waiting& waited, const Barrier&
     to = truth ? to | waited.mask : to & ~waited.mask;
   }
   if (launch_.code->infos[waited.op].tracked_count != 0 && shared_shadow_)
-    note_writes(launch_.ops[waited.op], warp, waited.mask);
+    note_writes(launch_.ops[waited.op], warp, waited.mask, kAllLanes);
 }
 
 // Of the lanes `left`, those with the member mask of the first, and that mask. Forms of old PTX
@@ -139,8 +139,10 @@ void BlockRun::carry_out(Warp& warp, uint32_t op, uint32_t mask) {
   if (shared_shadow_) shared_shadow_->sync_warp(warp.index);
   const OpInfo& info = launch_.code->infos[op];
   warp.lanes.mask = mask;
+  const bool tracked = info.tracked_count != 0 && shared_shadow_;
+  const uint32_t held = tracked ? held_by_sources(launch_.ops[op], warp) : 0;
   launch_.ops[op].run_some(launch_.ops[op], warp.lanes);
-  if (info.tracked_count != 0 && shared_shadow_) note_writes(launch_.ops[op], warp, mask);
+  if (tracked) note_writes(launch_.ops[op], warp, mask, held);
 }
 
 // bar.warp.sync, shfl and their like: the lanes named wait for each other; those that have left

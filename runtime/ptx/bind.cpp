@@ -83,35 +83,17 @@ void run_tracked(const Op& op, Lanes& lanes) {
   const uint32_t mask = guarded(info, lanes, lanes.mask);
   check_reads(op, warp, lanes.mask, true);
   check_reads(op, warp, mask, false);
+  const uint32_t held = held_by_sources(op, warp);
   if (info.lane_op != LaneOp::none)
     run_guarded_lane(op, lanes);
   else if (info.access != kNone)
     run_guarded_access(op, lanes);
-  note_writes(op, warp, mask);
+  else if (info.is_copy)
+    copy_arguments(op, lanes);
+  note_writes(op, warp, mask, held);
 }
 
 }  // namespace
-
-void check_reads(const Op& op, Warp& warp, uint32_t mask, bool guards) {
-  const Code& code = *warp.lanes.code;
-  const OpInfo& info = code.infos[op.index];
-  for (uint32_t i = info.tracked_begin; i < info.tracked_begin + info.tracked_count; ++i) {
-    const TrackedUse& use = code.tracked_uses[i];
-    if (use.write || use.guard != guards) continue;
-    const uint32_t missing = mask & ~warp.written[use.tracked];
-    if (missing == 0) continue;
-    warp.run->found(FindingKind::unwritten_register, op, warp, missing,
-                    {.detail = "register " + code.name_of(code.tracked[use.tracked])});
-    warp.written[use.tracked] |= missing;  // said once
-  }
-}
-
-void note_writes(const Op& op, Warp& warp, uint32_t mask) {
-  const Code& code = *warp.lanes.code;
-  const OpInfo& info = code.infos[op.index];
-  for (uint32_t i = info.tracked_begin; i < info.tracked_begin + info.tracked_count; ++i)
-    if (code.tracked_uses[i].write) warp.written[code.tracked_uses[i].tracked] |= mask;
-}
 
 void bind(const Code& code, const LaunchConfig& config, std::vector<Op>& ops) {
   ops = code.ops;

@@ -144,7 +144,7 @@ void BlockRun::start_warp(Warp& warp) {
   warp.waiting.clear();
   warp.frames.assign(1, {});
   warp.copies.clear();
-  warp.written.assign(launch_.code->tracked.size(), 0);
+  warp.tracked.reset(*launch_.code);
   fill_constants(warp);
 }
 

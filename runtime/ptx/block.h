@@ -17,6 +17,7 @@
 #include "runtime/ptx/program.h"
 #include "runtime/ptx/schedule.h"
 #include "runtime/ptx/shared_shadow.h"
+#include "runtime/ptx/tracked.h"
 
 namespace tilec::ptx {
 
@@ -87,7 +88,7 @@ struct Warp {
   std::vector<Waiting> waiting;
   std::vector<CallFrame> frames;
   CopyQueue copies;
-  std::vector<uint32_t> written;  // lanes that have written it, by tracked register
+  Tracked tracked;
 };
 
 struct BlockCount {
@@ -249,10 +250,6 @@ class BlockRun {
 inline uint32_t popcount(uint32_t mask) {
   return static_cast<uint32_t>(__builtin_popcount(mask));
 }
-
-/// The reads of tracked registers by an op for the lanes of `mask`: those not written are found.
-void check_reads(const Op& op, Warp& warp, uint32_t mask, bool guards);
-void note_writes(const Op& op, Warp& warp, uint32_t mask);
 
 /// Handlers of `op` for this launch: lane kernels, accesses, guards.
 void bind(const Code& code, const LaunchConfig& config, std::vector<Op>& ops);

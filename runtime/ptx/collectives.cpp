@@ -34,7 +34,38 @@ void write_predicate(Lanes& lanes, uint32_t slot, uint32_t truth) {
 
 void nothing(const Op&, Lanes&) {}
 
+struct ShuffleSource {
+  uint32_t from = 0;
+  bool inside = false;  // of the segment
+};
+
 // PTX ISA, shfl: the lane to read from, and whether it lies within the segment.
+ShuffleSource shuffle_source(CollectiveMode mode, uint32_t lane, uint32_t b, uint32_t c) {
+  const uint32_t by = b & 31, clamp = c & 31, segment = c >> 8 & 31;
+  const uint32_t last = (lane & segment) | (clamp & ~segment);
+  uint32_t from = lane;
+  bool inside = false;
+  switch (mode) {
+    case CollectiveMode::up:
+      from = lane - by;
+      inside = static_cast<int32_t>(from) >= static_cast<int32_t>(last);
+      break;
+    case CollectiveMode::down:
+      from = lane + by;
+      inside = from <= last;
+      break;
+    case CollectiveMode::butterfly:
+      from = lane ^ by;
+      inside = from <= last;
+      break;
+    default:
+      from = (lane & segment) | (by & ~segment);
+      inside = from <= last;
+      break;
+  }
+  return {.from = inside ? from : lane, .inside = inside};
+}
+
 void shuffle(const Op& op, Lanes& lanes) {
   const Collective& how = collective_of(op, lanes);
   const Words a = words_of(lanes, how.parts[2]), b = words_of(lanes, how.parts[3]),
@@ -43,31 +74,9 @@ void shuffle(const Op& op, Lanes& lanes) {
   uint32_t inside = 0;
   for (uint32_t left = lanes.mask; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(first_lane(left));
-    const uint32_t by = b[lane] & 31, clamp = c[lane] & 31, segment = c[lane] >> 8 & 31;
-    const uint32_t last = (lane & segment) | (clamp & ~segment);
-    const uint32_t first = lane & segment;
-    uint32_t from = lane;
-    bool good = false;
-    switch (how.mode) {
-      case CollectiveMode::up:
-        from = lane - by;
-        good = static_cast<int32_t>(from) >= static_cast<int32_t>(last);
-        break;
-      case CollectiveMode::down:
-        from = lane + by;
-        good = from <= last;
-        break;
-      case CollectiveMode::butterfly:
-        from = lane ^ by;
-        good = from <= last;
-        break;
-      default:
-        from = first | (by & ~segment);
-        good = from <= last;
-        break;
-    }
-    out[lane] = a[good ? from : lane];
-    if (good) inside |= 1u << lane;
+    const ShuffleSource source = shuffle_source(how.mode, lane, b[lane], c[lane]);
+    out[lane] = a[source.from];
+    if (source.inside) inside |= 1u << lane;
   }
   write_words(lanes, how.parts[0], out);
   write_predicate(lanes, how.parts[1], inside);
@@ -155,6 +164,15 @@ void elect(const Op& op, Lanes& lanes) {
 }
 
 }  // namespace
+
+std::array<uint8_t, kLanes> shuffle_sources(const Op& op, const Lanes& lanes) {
+  const Collective& how = collective_of(op, lanes);
+  const Words b = words_of(lanes, how.parts[3]), c = words_of(lanes, how.parts[4]);
+  std::array<uint8_t, kLanes> from{};
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    from[lane] = static_cast<uint8_t>(shuffle_source(how.mode, lane, b[lane], c[lane]).from);
+  return from;
+}
 
 Handler collective_handler(const Collective& collective) {
   switch (collective.kind) {

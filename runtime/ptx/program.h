@@ -288,11 +288,14 @@ struct CodeBlock {
   uint32_t order = 0;        // of parted lanes, those in the block of least order run first
 };
 
-/// A use of a register that some path reads before it writes it.
+/// A use of a tracked register: one that some path reads before it writes it, or one that gets its
+/// value from such a one.
 struct TrackedUse {
   uint32_t tracked = 0;  // index into Code::tracked
+  Field field{};
   bool write = false;
   bool guard = false;
+  bool sink = false;  // a read that matters: an address, what is stored, a barrier's number
 };
 
 struct RegisterName {

@@ -274,10 +274,50 @@ void find_unwritten(Code& code) {
   }
 }
 
+namespace {
+
+// Arithmetic, and what lanes do together, pass values on; whatever else reads one looks at it.
+bool passes_on(const Code& code, uint32_t op) {
+  const OpInfo& info = code.infos[op];
+  if (info.lane_op != LaneOp::none) return true;
+  if (info.control == kNone) return false;
+  const uint32_t collective = code.controls[info.control].collective;
+  if (collective == kNone) return false;
+  const CollectiveKind kind = code.collectives[collective].kind;
+  return kind == CollectiveKind::shuffle || kind == CollectiveKind::multiply ||
+         kind == CollectiveKind::move_matrix;
+}
+
+// The registers that get their value from tracked ones: all that must be watched.
+std::vector<bool> watched_registers(const Code& code) {
+  std::vector<bool> watched(code.registers.size(), false);
+  for (uint32_t reg = 0; reg < code.registers.size(); ++reg)
+    watched[reg] = code.registers[reg].tracked;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t begin = 0; begin < code.uses.size();) {
+      size_t end = begin;
+      bool from_watched = false;
+      for (; end < code.uses.size() && code.uses[end].op == code.uses[begin].op; ++end)
+        from_watched |= !code.uses[end].write && code.uses[end].field != Field::guard &&
+                        watched[code.uses[end].reg];
+      if (from_watched && passes_on(code, code.uses[begin].op))
+        for (size_t i = begin; i < end; ++i)
+          if (code.uses[i].write && !watched[code.uses[i].reg])
+            changed = watched[code.uses[i].reg] = true;
+      begin = end;
+    }
+  }
+  return watched;
+}
+
+}  // namespace
+
 void note_tracked(Code& code) {
+  const std::vector<bool> watched = watched_registers(code);
   std::vector<uint32_t> index(code.registers.size(), kNone);
   for (uint32_t reg = 0; reg < code.registers.size(); ++reg) {
-    if (!code.registers[reg].tracked) continue;
+    if (!watched[reg]) continue;
     index[reg] = static_cast<uint32_t>(code.tracked.size());
     code.tracked.push_back(reg);
   }
@@ -287,7 +327,11 @@ void note_tracked(Code& code) {
     if (info.tracked_count++ == 0)
       info.tracked_begin = static_cast<uint32_t>(code.tracked_uses.size());
     code.tracked_uses.push_back(
-        {.tracked = index[use.reg], .write = use.write, .guard = use.field == Field::guard});
+        {.tracked = index[use.reg],
+         .field = use.field,
+         .write = use.write,
+         .guard = use.field == Field::guard,
+         .sink = !use.write && (!passes_on(code, use.op) || use.field == Field::members)});
   }
   for (const Access& access : code.accesses) {
     const bool global = access.space == Space::global || access.space == Space::generic;

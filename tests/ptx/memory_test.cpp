@@ -195,6 +195,31 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"Trap", "trap;", "setp.gt.u32 %p1, %r1, 99;\n@%p1 trap;", "ptx-trap", "trap"}),
     [](const testing::TestParamInfo<Fault>& info) { return std::string(info.param.name); });
 
+// A value that was never written may flow, as Triton and LLVM let it, as long as nobody looks.
+TEST(UnwrittenRegisters, MatterWhereTheyAreLookedAt) {
+  const char* text = R"(
+setp.lt.u32 %p1, %r1, 4;
+@%p1 mov.b32 %r2, %r1;
+shfl.sync.bfly.b32 %r3, %r2, 2, 31, -1;
+add.u32 %r4, %r3, %r2;
+selp.b32 %r4, %r4, 9, %p1;
+{} st.global.b32 [%rd2], {};
+)";
+  const auto outcome = [&](const char* guard, const char* value) {
+    return run(fmt::format(fmt::runtime(text), guard, value));
+  };
+  EXPECT_EQ(codes(outcome("", "%r4").result), "");
+  EXPECT_EQ(codes(outcome("@%p1", "%r3").result), "");
+  EXPECT_EQ(codes(outcome("@%p2", "%r1").result), "ptx-unwritten-register");
+  const Outcome bad = outcome("", "%r3");
+  ASSERT_EQ(codes(bad.result), "ptx-unwritten-register");
+  const Finding& finding = bad.result.findings[0];
+  EXPECT_EQ(finding.count, 28u);
+  EXPECT_NE(describe(finding).find("register %r2, which comes to matter here"), std::string::npos);
+  ASSERT_TRUE(finding.clash);
+  EXPECT_EQ(finding.clash->ptx_line + 3, finding.site.ptx_line);
+}
+
 TEST(Faults, AreFoldedAndCounted) {
   const Outcome outcome = run("ld.global.b32 %r2, [%rd1+0x100000];", {.threads = 64, .blocks = 3});
   ASSERT_EQ(outcome.result.findings.size(), 1u);
