@@ -71,7 +71,7 @@ dsl::Result<void> check_config(const Code& code, const LaunchConfig& config) {
   return {};
 }
 
-// One argument against its parameter: same size, and a float where a float is wanted.
+// One argument against its parameter: same size, and of numbers a float where one is wanted.
 dsl::Result<void> place_argument(const Parameter& parameter, size_t index, const Argument& argument,
                                  std::byte* to) {
   const bool untyped = parameter.type.starts_with('b');
@@ -89,7 +89,7 @@ dsl::Result<void> place_argument(const Parameter& parameter, size_t index, const
       [&](const auto& value) -> dsl::Result<void> {
         using T = std::remove_cvref_t<decltype(value)>;
         if constexpr (std::is_same_v<T, std::vector<std::byte>>)
-          return place(value.data(), value.size(), "an array", untyped);
+          return place(value.data(), value.size(), "data", true);
         else if constexpr (std::is_floating_point_v<T>)
           return place(&value, sizeof(value), "a float", untyped || wants_float);
         else
