@@ -57,8 +57,16 @@ constexpr std::array kTypes = {
 constexpr std::array<std::string_view, 8> kFillingWords = {"zero", "fill",     "index",   "random",
                                                            "wide", "denormal", "special", "bits"};
 
+uint64_t shifted(uint64_t value, int bits) {
+  return bits >= 0 && bits < 64 ? value << bits : 0;
+}
+
+uint64_t shifted_down(uint64_t value, int bits) {
+  return bits >= 0 && bits < 64 ? value >> bits : 0;
+}
+
 uint64_t all_ones(int bits) {
-  return bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  return shifted(1, bits) - 1;
 }
 
 // A float's fields, as numbers of their own.
@@ -69,17 +77,17 @@ struct Fields {
 };
 
 Fields fields_of(const ElementType& type, uint64_t bits) {
-  bits >>= type.unused_bits;
-  return {.negative = (bits >> (type.exponent_bits + type.mantissa_bits) & 1) != 0,
-          .exponent = bits >> type.mantissa_bits & all_ones(type.exponent_bits),
+  bits = shifted_down(bits, type.unused_bits);
+  const uint64_t above = shifted_down(bits, type.mantissa_bits);  // sign and exponent
+  return {.negative = shifted_down(above, type.exponent_bits) % 2 != 0,
+          .exponent = above & all_ones(type.exponent_bits),
           .mantissa = bits & all_ones(type.mantissa_bits)};
 }
 
 uint64_t bits_of(const ElementType& type, const Fields& fields) {
-  const uint64_t pattern = (uint64_t{fields.negative} << type.exponent_bits | fields.exponent)
-                               << type.mantissa_bits |
-                           fields.mantissa;
-  return pattern << type.unused_bits;
+  const uint64_t sign = shifted(fields.negative ? 1 : 0, type.exponent_bits);
+  const uint64_t pattern = shifted(sign | fields.exponent, type.mantissa_bits) | fields.mantissa;
+  return shifted(pattern, type.unused_bits);
 }
 
 int bias(const ElementType& type) {
@@ -153,9 +161,9 @@ uint64_t random_float(const ElementType& type, Filling::Kind kind, uint64_t seed
   switch (kind) {
     case Filling::Kind::wide: {
       const int reach = std::min(20, bias(type) - 1);
-      const auto step =
-          static_cast<int>((random >> 53 & 0x3FF) % (2 * static_cast<uint64_t>(reach) + 1));
-      fields.exponent = static_cast<uint64_t>(bias(type) - reach + step);
+      const uint64_t choices = 2 * static_cast<uint64_t>(reach) + 1;
+      const auto least = static_cast<uint64_t>(bias(type)) - static_cast<uint64_t>(reach);
+      fields.exponent = least + (random >> 53 & 0x3FF) % choices;
       return bits_of(type, fields);
     }
     case Filling::Kind::denormal:
@@ -205,9 +213,9 @@ std::optional<uint64_t> parse_integer(std::string_view digits, bool negative,
     digits.remove_prefix(2);
   }
   uint64_t value = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value, base);
-  if (error != std::errc() || stop != end) return std::nullopt;
+  const auto [stop, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+  if (error != std::errc() || stop != digits.data() + digits.size()) return std::nullopt;
   if (value > (negative ? most_negative : static_cast<uint64_t>(most))) return std::nullopt;
   return negative ? -value : value;
 }
@@ -245,7 +253,7 @@ double number_of(const ElementType& type, uint64_t bits) {
                     : std::numeric_limits<double>::quiet_NaN();
   } else {
     const bool normal = fields.exponent != 0;
-    const uint64_t digits = fields.mantissa | uint64_t{normal} << type.mantissa_bits;
+    const uint64_t digits = fields.mantissa | shifted(normal ? 1 : 0, type.mantissa_bits);
     const int exponent = static_cast<int>(normal ? fields.exponent : 1) - bias(type);
     size = std::ldexp(static_cast<double>(digits), exponent - type.mantissa_bits);
   }
@@ -258,7 +266,7 @@ uint64_t float_bits(const ElementType& type, double number) {
   if (std::isnan(number)) {
     fields.exponent = all_ones(type.exponent_bits);
     fields.mantissa =
-        type.has_infinity ? uint64_t{1} << (type.mantissa_bits - 1) : all_ones(type.mantissa_bits);
+        type.has_infinity ? shifted(1, type.mantissa_bits - 1) : all_ones(type.mantissa_bits);
     return bits_of(type, fields);
   }
   // `nearbyint` rounds to even; a carry out of the mantissa lands in the exponent, as it should.
@@ -272,10 +280,11 @@ uint64_t float_bits(const ElementType& type, double number) {
     return bits_of(type, fields);
   }
   const int exponent = std::ilogb(unit) + type.mantissa_bits + bias(type);  // 1 for denormals
-  const auto pattern =
-      (static_cast<uint64_t>(exponent - 1) << type.mantissa_bits) + static_cast<uint64_t>(digits);
-  fields.exponent = pattern >> type.mantissa_bits;
-  fields.mantissa = pattern & all_ones(type.mantissa_bits);
+  const uint64_t pattern = shifted(static_cast<uint64_t>(exponent - 1), type.mantissa_bits) +
+                           static_cast<uint64_t>(digits);
+  const Fields made = fields_of(type, shifted(pattern, type.unused_bits));
+  fields.exponent = made.exponent;
+  fields.mantissa = made.mantissa;
   return bits_of(type, fields);
 }
 
@@ -296,12 +305,12 @@ std::optional<uint64_t> parse_element(const ElementType& type, std::string_view 
     return bits ? std::optional(*bits & ones) : std::nullopt;
   }
   double number = 0;
-  const char* end = rest.data() + rest.size();
-  auto [stop, error] = std::from_chars(rest.data(), end, number);
-  if (error != std::errc() || stop != end) return std::nullopt;
+  auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  if (error != std::errc() || stop != rest.data() + rest.size()) return std::nullopt;
   if (type.bytes == 4 && type.unused_bits == 0) {  // once rounded, not twice
     float single = 0;
-    if (std::from_chars(rest.data(), end, single).ec != std::errc()) return std::nullopt;
+    const auto again = std::from_chars(rest.data(), rest.data() + rest.size(), single);
+    if (again.ec != std::errc()) return std::nullopt;
     number = single;
   }
   const uint64_t bits = float_bits(type, negative ? -number : number);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "dsl/text.h"
 
@@ -30,33 +32,38 @@ class HeaderReader {
   explicit HeaderReader(std::string_view text) : rest_(text) {}
 
   struct Header {
-    std::optional<std::string> descr;
-    std::optional<bool> fortran_order;
-    std::optional<std::vector<int64_t>> shape;
+    std::string descr;
+    bool fortran_order = false;
+    std::vector<int64_t> shape;
   };
 
   /// None if it is not of this form, or an entry is missing.
   std::optional<Header> read() {
     Header header;
+    int entries = 0;  // each of the three once
     if (!take("{")) return std::nullopt;
     while (!take("}")) {
       const std::optional<std::string> key = string();
       if (!key || !take(":") || !entry(*key, header)) return std::nullopt;
+      ++entries;
       if (!take(",") && !at("}")) return std::nullopt;
     }
     skip_blanks();
-    if (!rest_.empty() || !header.descr || !header.fortran_order || !header.shape)
-      return std::nullopt;
+    if (!rest_.empty() || entries != 3) return std::nullopt;
     return header;
   }
 
  private:
-  bool entry(std::string_view key, Header& header) {
-    if (key == "descr") header.descr = string();
-    if (key == "fortran_order") header.fortran_order = boolean();
-    if (key == "shape") header.shape = tuple();
-    return (key == "descr" && header.descr) || (key == "fortran_order" && header.fortran_order) ||
-           (key == "shape" && header.shape);
+  bool entry(const std::string& key, Header& header) {
+    if (std::exchange(seen_[key], true)) return false;
+    return (key == "descr" && keep(string(), header.descr)) ||
+           (key == "fortran_order" && keep(boolean(), header.fortran_order)) ||
+           (key == "shape" && keep(tuple(), header.shape));
+  }
+  template <class Value>
+  static bool keep(std::optional<Value> from, Value& to) {
+    if (from) to = std::move(*from);
+    return from.has_value();
   }
 
   void skip_blanks() {
@@ -102,6 +109,7 @@ class HeaderReader {
   }
 
   std::string_view rest_;
+  std::map<std::string, bool> seen_;
 };
 
 // Elements of a shape; none if it has negative extents or too many.
@@ -153,7 +161,7 @@ dsl::Result<NpyArray> read_npy(const std::string& file, std::string_view bytes) 
     return refused("npy-header", file,
                    "the header is no dictionary of descr, fortran_order and shape (arrays of "
                    "structures are not read)");
-  NpyArray array{.descr = *header->descr, .shape = *header->shape};
+  NpyArray array{.descr = header->descr, .shape = header->shape};
   array.element_bytes = bytes_of_descr(array.descr);
   if (array.element_bytes == 0)
     return refused("npy-type", file,
@@ -162,7 +170,7 @@ dsl::Result<NpyArray> read_npy(const std::string& file, std::string_view bytes) 
                                dsl::quoted(array.descr)));
   const std::optional<int64_t> count = elements_of(array.shape);
   if (!count) return refused("npy-shape", file, "extents that no array has");
-  if (*header->fortran_order && array.shape.size() > 1)
+  if (header->fortran_order && array.shape.size() > 1)
     return refused("npy-order", file, "the array is stored columns first",
                    "save numpy.ascontiguousarray of it");
   const std::string_view data = bytes.substr(begin + length);

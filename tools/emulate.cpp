@@ -81,9 +81,9 @@ Result<Plan> make_plan(const EmulateCommand& command, std::span<const EmulateArg
     plan.unit_of = *index;
   }
   for (const EmulateOutput& each : *expected) {
-    const BufferArgument& buffer = *arguments[each.argument].buffer;
+    const BufferArgument& buffer = arguments[each.argument].buffer;
     if (plan.unit_of) {
-      const BufferArgument& unit = *arguments[*plan.unit_of].buffer;
+      const BufferArgument& unit = arguments[*plan.unit_of].buffer;
       if (unit.type != buffer.type || unit.bytes != buffer.bytes)
         return tl::unexpected(Error::user(
             "emulate-no-buffer",
@@ -103,7 +103,7 @@ Expectation compare(const EmulateCommand& command, const Plan& plan, const Wante
   std::span<const std::byte> magnitudes;
   if (plan.unit_of) magnitudes = run.after[*plan.unit_of];
   Expectation made{.argument = index, .file = wanted.from.file};
-  made.comparison = compare_elements(*arguments[index].buffer->type, run.after[index],
+  made.comparison = compare_elements(*arguments[index].buffer.type, run.after[index],
                                      wanted.elements, magnitudes);
   made.held = made.comparison.first_unequal < 0 || made.comparison.largest_units <= command.within;
   return made;
@@ -114,7 +114,7 @@ Result<void> write_outputs(std::span<const EmulateOutput> outputs,
                            std::span<const EmulateArgument> arguments, const EmulateRun& run) {
   std::map<std::string, std::vector<OutputFile>> folders;
   for (const EmulateOutput& each : outputs) {
-    const BufferArgument& buffer = *arguments[each.argument].buffer;
+    const BufferArgument& buffer = arguments[each.argument].buffer;
     const std::filesystem::path path(each.file);
     const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
     folders[folder].push_back({path.filename().string(),

@@ -253,10 +253,10 @@ Result<size_t> find_buffer(std::span<const EmulateArgument> arguments, std::stri
   while (index < arguments.size() && arguments[index].parameter.name != name) ++index;
   if (index == arguments.size())
     index = std::min<uint64_t>(whole_number(name).value_or(index), arguments.size());
-  if (index < arguments.size() && arguments[index].buffer) return index;
+  if (index < arguments.size() && arguments[index].is_buffer()) return index;
   std::vector<std::string> buffers;
   for (size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i].buffer)
+    if (arguments[i].is_buffer())
       buffers.push_back(fmt::format("{} ({})", i, arguments[i].parameter.name));
   return refused("emulate-no-buffer",
                  fmt::format("{} {}: there is no such buffer", option, dsl::quoted(name)),

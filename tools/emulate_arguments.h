@@ -45,7 +45,9 @@ struct EmulateArgument {
   ptx::Parameter parameter;
   std::string word;
   std::vector<std::byte> value;  // of a number, as large as the parameter
-  std::optional<BufferArgument> buffer;
+  BufferArgument buffer;         // without a type: the argument is a number
+
+  bool is_buffer() const { return buffer.type != nullptr; }
 };
 
 /// Errors: user, all faults of all arguments together; and those of reading the files named.

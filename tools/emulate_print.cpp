@@ -64,10 +64,10 @@ Json argument_json(const EmulateArgument& argument, int64_t unwritten) {
   Json json = {{"name", argument.parameter.name},
                {"parameter", argument.parameter.type},
                {"word", argument.word}};
-  if (argument.buffer) {
-    json["type"] = argument.buffer->type->name;
-    json["shape"] = argument.buffer->shape;
-    json["bytes"] = argument.buffer->bytes;
+  if (argument.is_buffer()) {
+    json["type"] = argument.buffer.type->name;
+    json["shape"] = argument.buffer.shape;
+    json["bytes"] = argument.buffer.bytes;
     json["unwritten_bytes"] = unwritten;
   }
   return json;
@@ -132,8 +132,8 @@ std::string emulate_text(const EmulateReport& report) {
                             each.held ? "held" : "FAILED", comparison_text(each.comparison)));
   for (const EmulateOutput& each : report.outputs) {
     const EmulateArgument& argument = report.arguments[each.argument];
-    std::string text = fmt::format("{}: {} of {} from {}", each.file, argument.buffer->type->name,
-                                   shape_text(argument.buffer->shape),
+    std::string text = fmt::format("{}: {} of {} from {}", each.file, argument.buffer.type->name,
+                                   shape_text(argument.buffer.shape),
                                    name_argument(each.argument, argument.parameter));
     if (run.unwritten[each.argument] > 0)
       text += fmt::format("; {} bytes of it were never written", run.unwritten[each.argument]);

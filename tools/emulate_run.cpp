@@ -58,14 +58,14 @@ Result<EmulateRun> run_on_cpu(const EmulateCommand& command, const Extents& exte
   std::vector<ptx::Argument> list;
   std::vector<uint64_t> addresses(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const auto& buffer = arguments[i].buffer;
-    if (!buffer) {
+    const BufferArgument& buffer = arguments[i].buffer;
+    if (!arguments[i].is_buffer()) {
       list.emplace_back(arguments[i].value);
       continue;
     }
-    Result<uint64_t> address = memory.allocate(buffer->bytes);
+    Result<uint64_t> address = memory.allocate(buffer.bytes);
     if (!address) return tl::unexpected(std::move(address.error()));
-    TILEC_TRY(memory.write(*address, buffer->contents));
+    TILEC_TRY(memory.write(*address, buffer.contents));
     addresses[i] = *address;
     list.emplace_back(*address);
     if (arguments[i].parameter.type == "s64") list.back() = static_cast<int64_t>(*address);
@@ -85,8 +85,8 @@ Result<EmulateRun> run_on_cpu(const EmulateCommand& command, const Extents& exte
   run.after.resize(arguments.size());
   run.unwritten.resize(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!arguments[i].buffer) continue;
-    run.after[i].resize(static_cast<size_t>(arguments[i].buffer->bytes));
+    if (!arguments[i].is_buffer()) continue;
+    run.after[i].resize(static_cast<size_t>(arguments[i].buffer.bytes));
     TILEC_TRY(memory.read(addresses[i], run.after[i]));
     if (command.check_all && !run.after[i].empty())
       run.unwritten[i] = count_unwritten(*memory.find(addresses[i]));
@@ -106,12 +106,12 @@ Result<EmulateRun> run_on_gpu(const Extents& extents, const ptx::Module& module,
                          .dynamic_shared_bytes = extents.shared_bytes};
   std::vector<Address> addresses(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const auto& buffer = arguments[i].buffer;
+    const BufferArgument& buffer = arguments[i].buffer;
     launch.parameters.push_back(arguments[i].value);
-    if (!buffer) continue;
-    Result<Address> address = (*loader)->allocate(buffer->bytes);
+    if (!arguments[i].is_buffer()) continue;
+    Result<Address> address = (*loader)->allocate(buffer.bytes);
     if (!address) return tl::unexpected(std::move(address.error()));
-    TILEC_TRY((*loader)->upload(*address, buffer->contents));
+    TILEC_TRY((*loader)->upload(*address, buffer.contents));
     addresses[i] = *address;
     launch.parameters[i].resize(sizeof(Address));
     std::memcpy(launch.parameters[i].data(), &*address, sizeof(Address));
@@ -121,8 +121,8 @@ Result<EmulateRun> run_on_gpu(const Extents& extents, const ptx::Module& module,
   run.after.resize(arguments.size());
   run.unwritten.resize(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!arguments[i].buffer) continue;
-    run.after[i].resize(static_cast<size_t>(arguments[i].buffer->bytes));
+    if (!arguments[i].is_buffer()) continue;
+    run.after[i].resize(static_cast<size_t>(arguments[i].buffer.bytes));
     TILEC_TRY((*loader)->download(run.after[i], addresses[i]));
   }
   return run;

@@ -105,6 +105,7 @@ Result<void> ContextLoader::launch(const PtxLaunch& launch) {
   // The driver copies each parameter from here, in its size in the kernel, before it returns.
   std::vector<std::vector<std::byte>> parameters = launch.parameters;
   std::vector<void*> pointers;
+  pointers.reserve(parameters.size());
   for (std::vector<std::byte>& parameter : parameters) pointers.push_back(parameter.data());
   const auto& [grid_x, grid_y, grid_z] = launch.grid;
   const auto& [block_x, block_y, block_z] = launch.block;

@@ -22,6 +22,7 @@ TEST(Schedule, PermutesBlocks) {
     for (uint64_t seed = 0; seed < 8; ++seed) {
       const Schedule schedule(seed, blocks);
       std::vector<uint64_t> order;
+      order.reserve(blocks);
       for (uint64_t i = 0; i < blocks; ++i) order.push_back(schedule.block(i));
       EXPECT_EQ(std::set<uint64_t>(order.begin(), order.end()).size(), blocks);
       EXPECT_LT(*std::max_element(order.begin(), order.end()), blocks);
