@@ -64,6 +64,7 @@ InstructionClass classify(std::string_view opcode, Type type) {
   if (opcode == "testp" || opcode == "setp") return InstructionClass::compare;
   switch (type) {
     case Type::f32:
+    case Type::f32x2:
       return opcode == "fma" || opcode == "mad" ? InstructionClass::fma
                                                 : InstructionClass::floating;
     case Type::f64:
@@ -78,6 +79,11 @@ InstructionClass classify(std::string_view opcode, Type type) {
     default:
       return InstructionClass::integer;
   }
+}
+
+uint8_t multiply_adds_of(std::string_view opcode, Type type) {
+  if ((opcode != "fma" && opcode != "mad") || !is_floating(type)) return 0;
+  return type == Type::f16x2 || type == Type::bf16x2 || type == Type::f32x2 ? 2 : 1;
 }
 
 Type doubled(Type type) {
@@ -182,6 +188,8 @@ void Decoder::lane_as(const Instruction& instruction, LaneOp op, std::string_vie
   const uint32_t direct = to_64 || to_32 ? temporary(Type::b32) : *d;
   const uint32_t index = emit(instruction, kind);
   code_.infos[index].lane_op = op;
+  if (!named.empty())
+    code_.infos[index].multiply_adds = multiply_adds_of(instruction.opcode, named[0]);
   for (size_t i = 1; i < signature.size(); ++i) use(index, kFields[i], sources[i - 1], false);
   use(index, Field::d, direct, true);
   if (direct == *d) return;
@@ -279,6 +287,7 @@ void Decoder::unpack(const Instruction& instruction, const Operand& parts, const
 // set.CMP….D.T d, a, b[, c] is the same with all ones, or 1.0, for true.
 void Decoder::set_predicate(const Instruction& instruction) {
   const bool set = instruction.opcode == "set";
+  if (set && spellings().contains(std::string(instruction.text))) return lane(instruction);
   Modifiers modifiers(instruction);
   const std::string_view join = modifiers.take_any({"and", "or", "xor"});
   const auto result = set ? modifiers.take_type() : Type::pred;
@@ -290,6 +299,8 @@ void Decoder::set_predicate(const Instruction& instruction) {
                  fmt::format("`{}` is not a comparison that the machine knows", instruction.text));
   const size_t operands = join.empty() ? 3 : 4;
   if (!expect_operands(instruction, operands, operands)) return;
+  if (set && bytes_of(*result) != 4)
+    return fault("ptx-bad-modifier", instruction.span, "set gives .u32, .s32 or .f32");
   const Type type = *modifiers.take_type();
 
   const auto a = source(instruction.operands[1], type);

@@ -119,6 +119,19 @@ uint32_t dot4(uint32_t a, uint32_t b, uint32_t c) {
   return c;
 }
 
+/// dp2a: two halves of a times the two bytes of b from number `from` on, added to c.
+template <bool kSignedA, bool kSignedB>
+uint32_t dot2(uint32_t a, uint32_t b, uint32_t c, int from) {
+  for (int i = 0; i < 2; ++i) {
+    const auto x = static_cast<uint16_t>(a >> (16 * i));
+    const auto y = static_cast<uint8_t>(b >> (8 * (from + i)));
+    const int32_t left = kSignedA ? static_cast<int16_t>(x) : static_cast<int32_t>(x);
+    const int32_t right = kSignedB ? static_cast<int8_t>(y) : static_cast<int32_t>(y);
+    c += static_cast<uint32_t>(left * right);
+  }
+  return c;
+}
+
 template <class To, class From>
 To clamp_to(From value) {
   using Limits = std::numeric_limits<To>;

@@ -240,8 +240,9 @@ struct OpInfo {
   dsl::Span span;
   InstructionClass kind = InstructionClass::other;
   LaneOp lane_op = LaneOp::none;
-  bool hidden = false;     // a helper of the instruction before or after it: not counted
-  uint32_t guard = kNone;  // slot of the predicate
+  uint8_t multiply_adds = 0;  // floating ones that a lane gets from it; matrices count otherwise
+  bool hidden = false;        // a helper of the instruction before or after it: not counted
+  uint32_t guard = kNone;     // slot of the predicate
   bool guard_negated = false;
   uint32_t access = kNone;     // index into Code::accesses
   uint32_t control = kNone;    // index into Code::controls

@@ -29,6 +29,7 @@ enum class Type : uint8_t {
   bf16x2,
   tf32,
   f32,
+  f32x2,
   f64,
   e4m3,
   e5m2,

@@ -124,5 +124,40 @@ TEST(Half, Convert) {
     check(row);
 }
 
+TEST(Half, Sets) {
+  for (const Row& row : std::initializer_list<Row>{
+           {"set.lt.f16.f16 d, a, b", "hhh", 0x3C00, 0x4000, 0, 0x3C00},
+           {"set.gt.f16x2.f16x2 d, a, b", "rrr", 0x3C004000, 0x40003C00, 0, 0x00003C00},
+           {"set.equ.u32.f16x2 d, a, b", "rrr", 0x7FFF3C00, 0x3C004000, 0, 0xFFFF0000},
+           {"set.le.bf16x2.bf16x2 d, a, b", "rrr", 0x3F803F80, 0x3F804000, 0, 0x3F803F80},
+       })
+    check(row);
+}
+
+TEST(Pairs, OfFloats) {
+  const auto pair = [](float low, float high) { return f(low) | f(high) << 32; };
+  for (const Row& row : std::initializer_list<Row>{
+           {"add.rn.f32x2 d, a, b", "qqq", pair(1, 2), pair(3, 4), 0, pair(4, 6)},
+           {"mul.rn.f32x2 d, a, b", "qqq", pair(1, 2), pair(3, 4), 0, pair(3, 8)},
+           {"fma.rn.f32x2 d, a, b, c", "qqqq", pair(1, 2), pair(3, 4), pair(5, -8), pair(8, 0)},
+           {"fma.rn.ftz.f32x2 d, a, b, c", "qqqq", 1, pair(1, 1), pair(0, 7), pair(0, 7)},
+       })
+    check(row);
+}
+
+TEST(Pairs, OfSixteenBits) {
+  for (const Row& row : std::initializer_list<Row>{
+           {"add.u16x2 d, a, b", "rrr", 0xFFFF0001, 0x00010002, 0, 0x00000003},
+           {"max.s16x2 d, a, b", "rrr", 0xFFFF0005, 0x00010002, 0, 0x00010005},
+           {"min.relu.s16x2 d, a, b", "rrr", 0xFFFF0005, 0x00010002, 0, 0x00000002},
+           {"max.relu.s32 d, a, b", "rrr", 0xFFFFFFFF, 0xFFFFFFF0, 0, 0},
+           {"dp2a.lo.s32.s32 d, a, b, c", "rrrr", 0x0002FFFF, 0x01020304, 10, 12},
+           {"dp2a.hi.u32.u32 d, a, b, c", "rrrr", 0x00020001, 0x01020304, 10, 14},
+           {"cvt.pack.sat.u8.s32.b32 d, a, b, c", "rrrr", 300, 0xFFFFFFFF, 0x1234, 0x1234FF00},
+           {"cvt.pack.sat.s16.s32 d, a, b", "rrr", 70000, 0xFFFFFFFE, 0, 0x7FFFFFFE},
+       })
+    check(row);
+}
+
 }  // namespace
 }  // namespace tilec::ptx::test
