@@ -73,6 +73,15 @@ dsl::Result<void> Memory::free(uint64_t address) {
   return {};
 }
 
+dsl::Result<void> Memory::set_read_only(uint64_t address, bool read_only) {
+  Allocation* allocation = find(address);
+  if (!allocation || allocation->begin != address)
+    return tl::unexpected(Error::machine(
+        "ptx-memory-range", fmt::format("{:#x} is not the begin of an allocation", address)));
+  allocation->read_only = read_only;
+  return {};
+}
+
 dsl::Result<void> Memory::write(uint64_t address, std::span<const std::byte> bytes) {
   if (bytes.empty()) return {};
   Allocation* allocation = find(address);

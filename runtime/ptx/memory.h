@@ -25,7 +25,7 @@ inline constexpr uint64_t kGlobalBase = 0x7f00'0000'0000;
 struct Allocation {
   uint64_t begin = 0;  // device address
   uint64_t bytes = 0;
-  bool read_only = false;  // module-scope `.const`
+  bool read_only = false;  // to kernels: module-scope `.const`, and what the host says
   std::unique_ptr<std::byte[]> data;
   std::unique_ptr<uint8_t[]> written;
   std::unique_ptr<std::atomic<uint32_t>[]> owners;  // two a word, see global_shadow.h
@@ -44,6 +44,10 @@ class Memory {
   /// Copies between host and device; the whole range must lie in one allocation, else an error.
   dsl::Result<void> write(uint64_t address, std::span<const std::byte> bytes);
   dsl::Result<void> read(uint64_t address, std::span<std::byte> bytes) const;
+
+  /// From here on a kernel's store to this allocation is a fault (or is none again).
+  /// Errors: `address` is not the begin of an allocation.
+  dsl::Result<void> set_read_only(uint64_t address, bool read_only);
 
   /// The allocation that holds `address`, or that ends nearest before it; null if there is none.
   const Allocation* find(uint64_t address) const;

@@ -228,6 +228,21 @@ TEST(Faults, AreFoldedAndCounted) {
   EXPECT_EQ(outcome.result.findings[0].site.thread[0], 0u);
 }
 
+TEST(Faults, HostsMayProtectAnOperand) {
+  const auto module = parse_or_fail(kernel("st.global.b32 [%rd1], 1;\nst.global.b32 [%rd2], 1;"));
+  ASSERT_TRUE(module);
+  Memory memory;
+  const uint64_t in = *memory.allocate(64), out = *memory.allocate(64);
+  ASSERT_TRUE(memory.set_read_only(in, true));
+  EXPECT_FALSE(memory.set_read_only(in + 8, true));
+  const Argument arguments[] = {in, out};
+  const auto result = launch(*module, "k", {}, arguments, memory);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(codes(*result), "ptx-read-only");
+  ASSERT_TRUE(memory.set_read_only(in, false));
+  EXPECT_TRUE(launch(*module, "k", {}, arguments, memory)->clean());
+}
+
 TEST(Faults, NameTheTileOperation) {
   const std::string text = kernel(
       ".loc 1 12 3\nld.global.b32 %r2, [%rd1+0x100000];\n.loc 1 13 1\nst.global.b32 [%rd2], %r2;");
