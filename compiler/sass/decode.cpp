@@ -75,16 +75,22 @@ Slot slot_of(char letter) {
   }
 }
 
+// The field of operand `letter` in `instruction`; -1 where it is no general register there.
+int field_in(const Instruction& instruction, char letter) {
+  const Opcode& opcode = *instruction.opcode;
+  const bool by_form = has_operand_forms(opcode);
+  const int field = field_of(letter, form_of(instruction.word), by_form);
+  // An operation on a and c alone has its second operand's kind in the place of c.
+  const bool two_operands = opcode.slots.find('c') == std::string_view::npos;
+  return letter == 'b' && two_operands && field == kFieldC && by_form ? -1 : field;
+}
+
 void add_registers(Instruction& instruction) {
   const Opcode& opcode = *instruction.opcode;
   instruction.registers_known = opcode.slots != "?" && opcode.width != Width::varies;
   if (opcode.slots == "?") return;
-  const int form = form_of(instruction.word);
-  // An operation on a and c alone has its second operand's kind in the place of c.
-  const bool two_operands = opcode.slots.find('c') == std::string_view::npos;
   for (const char letter : opcode.slots) {
-    int field = field_of(letter, form, has_operand_forms(opcode));
-    if (letter == 'b' && two_operands && field == kFieldC && has_operand_forms(opcode)) field = -1;
+    const int field = field_in(instruction, letter);
     if (field < 0) continue;
     const Slot slot = slot_of(letter);
     instruction.uses[static_cast<size_t>(instruction.use_count++)] = {
@@ -122,6 +128,14 @@ int Instruction::read(Slot slot) const {
   for (const RegisterUse& use : registers())
     if (use.slot == slot && !use.written) return use.first;
   return kZeroRegister;
+}
+
+int register_field(const Instruction& instruction, Slot slot) {
+  if (instruction.opcode == nullptr || instruction.opcode->slots == "?") return -1;
+  for (const char letter : instruction.opcode->slots)
+    if (slot_of(letter) == slot)
+      if (const int field = field_in(instruction, letter); field >= 0) return field;
+  return -1;
 }
 
 Instruction decode(Word word, uint32_t offset, int sm) {

@@ -56,6 +56,9 @@ Instruction decode(Word word, uint32_t offset, int sm);
 
 std::vector<Instruction> decode_all(std::span<const Word> words, int sm);
 
+/// The first of the 8 bits that hold the register of `slot`; -1 if it is none of `registers()`.
+int register_field(const Instruction& instruction, Slot slot);
+
 /// "FFMA", or "unknown 0x5c3" where the opcode is not in the table.
 std::string name_of(const Instruction& instruction);
 
