@@ -1,0 +1,103 @@
+#include "compiler/sass/latency.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace tilec::sass {
+namespace {
+
+using enum Pipe;
+
+struct Row {
+  File file;
+  Pipe producer;
+  Pipe consumer;
+  std::string_view how;  // data guard lower upper addend
+  int sm_80, sm_86, sm_90;
+};
+
+constexpr auto kRows = std::to_array<Row>({
+#define TILEC_LATENCY(file, producer, consumer, how, sm_80, sm_86, sm_90) \
+  {File::file, producer, consumer, how, sm_80, sm_86, sm_90},
+#include "compiler/sass/latency.def"
+#undef TILEC_LATENCY
+});
+
+bool applies(const Row& row, const Produced& produced, const Consumed& consumed) {
+  if (row.file != produced.file || row.producer != produced.pipe) return false;
+  if (consumed.guard) return row.how == "guard";
+  if (row.consumer != consumed.pipe) return false;
+  if (row.how == "lower") return !produced.upper;
+  if (row.how == "upper") return produced.upper;
+  if (row.how == "addend") return consumed.upper;
+  return row.how == "data";
+}
+
+// Stages from the read of operands to the write of a general register, as far as they matter here.
+int depth(Pipe pipe) {
+  switch (pipe) {
+    case wide:
+    case product_high:
+      return 6;
+    case half:
+      return 10;
+    case move_special:
+      return kFarApart;
+    default:
+      return 4;
+  }
+}
+
+}  // namespace
+
+Pipe pipe_of(const Instruction& instruction, const Operands& operands) {
+  switch (instruction.opcode->code) {
+    case 0x005:
+      return move_special;
+    case 0x00b:
+      return float_set;
+    case 0x020:
+    case 0x021:
+    case 0x023:
+    case 0x024:
+    case 0x036:
+      return fma;
+    case 0x025:
+      return wide;
+    case 0x027:
+      return product_high;
+    case 0x031:
+    case 0x035:
+      return half;
+    case 0x082:
+      return uniform_move;
+    case 0x0b9:
+      return uniform_load;
+    case 0x0ca:
+    case 0x1c2:
+      return to_uniform;
+    default:
+      break;
+  }
+  if (operands.reads_late() && operands.effect != Effect::none) return memory;
+  if (operands.variable_latency) return other;
+  if (operands.effect != Effect::none && operands.effect != Effect::constant_read) return control;
+  const uint16_t code = instruction.opcode->code;
+  return code >= 0x080 && code < 0x100 ? uniform : alu;
+}
+
+std::optional<int> latency(const Produced& produced, const Consumed& consumed, int sm) {
+  for (const Row& row : kRows) {
+    if (!applies(row, produced, consumed)) continue;
+    const int cycles = sm >= 90 ? row.sm_90 : sm >= 86 ? row.sm_86 : row.sm_80;
+    return cycles == 0 ? std::nullopt : std::optional<int>(cycles);
+  }
+  return std::nullopt;
+}
+
+int write_after_write(Pipe first, Pipe second) {
+  return std::max(1, depth(first) - depth(second) + 1);
+}
+
+}  // namespace tilec::sass

@@ -1,0 +1,57 @@
+// How long a result of fixed latency takes: cycles from the issue of the instruction that writes a
+// register to the earliest issue of one that reads it. The hardware does not check; the stall
+// counts in between must add up to this.
+//
+// The numbers stand in latency.def with their sources. A pair that is not there has no number: a
+// caller keeps such a pair kFarApart cycles apart, or leaves it alone.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "compiler/sass/operands.h"
+
+namespace tilec::sass {
+
+/// Instructions whose results, or whose reads, take equally long.
+enum class Pipe : uint8_t {
+  alu,           // integer and logic, moves, selects, comparisons
+  fma,           // FFMA, FMUL, FADD, IMAD, VIADD
+  wide,          // IMAD.WIDE: a pair, whose halves come and go at different times
+  product_high,  // IMAD.HI
+  half,          // HFMA2, also how constants are loaded
+  float_set,     // FSETP
+  move_special,  // CS2R
+  to_uniform,    // R2UR
+  uniform,       // the uniform datapath
+  uniform_load,  // ULDC
+  uniform_move,  // UMOV
+  memory,        // every access to memory
+  other,         // conversions, MUFU and the like
+  control,       // branches, barriers, waits: they read predicates
+};
+
+Pipe pipe_of(const Instruction& instruction, const Operands& operands);
+
+/// A register as its producer leaves it, and as its consumer takes it.
+struct Produced {
+  Pipe pipe = Pipe::alu;
+  File file = File::general;
+  bool upper = false;  // the second register of IMAD.WIDE's result
+};
+struct Consumed {
+  Pipe pipe = Pipe::alu;
+  bool guard = false;
+  bool upper = false;  // the second register of IMAD.WIDE's addend
+};
+
+/// Longer than any latency in the table.
+inline constexpr int kFarApart = 48;
+
+/// Cycles on `sm`; none if the table lacks the pair. Not for producers of variable latency.
+std::optional<int> latency(const Produced& produced, const Consumed& consumed, int sm);
+
+/// Cycles between two writes of one register after which the second is sure to win.
+int write_after_write(Pipe first, Pipe second);
+
+}  // namespace tilec::sass
