@@ -11,9 +11,22 @@ constexpr int kLanes = 32;
 
 using LaneOffsets = std::array<int64_t, kLanes>;
 
-// Lanes that go together: all of a warp up to 4 bytes each, else half a warp.
-constexpr size_t phase_lanes(int vector) {
-  return vector == 1 ? kLanes : kLanes / 2;
+// Whether each lane has the address of the lane whose number differs in `bit`.
+bool pairs_share(const LaneOffsets& offsets, size_t bit) {
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    const int64_t mine = offsets[lane], other = offsets[lane ^ bit];
+    if (mine != kInactive && other != kInactive && mine != other) return false;
+  }
+  return true;
+}
+
+// Lanes that go together: all of a warp up to 4 bytes each, half a warp with 8. With 16 bytes, a
+// quarter; half a warp if neighbours, or lanes two apart, share their addresses throughout. The
+// PTX machine counts by the same rule (runtime/ptx/pattern.cpp).
+size_t phase_lanes(const LaneOffsets& offsets, int vector) {
+  if (vector == 1) return kLanes;
+  if (vector == 2) return kLanes / 2;
+  return pairs_share(offsets, 1) || pairs_share(offsets, 2) ? kLanes / 2 : kLanes / 4;
 }
 
 struct Phase {
@@ -44,8 +57,9 @@ void add(Traffic& traffic, const LaneOffsets& offsets, int vector, int64_t times
   bool active = std::any_of(offsets.begin(), offsets.end(),
                             [](int64_t offset) { return offset != kInactive; });
   if (!active) return;
-  for (size_t first = 0; first < kLanes; first += phase_lanes(vector)) {
-    auto lanes = std::span<const int64_t>(offsets).subspan(first, phase_lanes(vector));
+  const size_t together = phase_lanes(offsets, vector);
+  for (size_t first = 0; first < kLanes; first += together) {
+    auto lanes = std::span<const int64_t>(offsets).subspan(first, together);
     Phase phase = phase_of(lanes, vector);
     traffic.wavefronts += phase.wavefronts * times;
     traffic.least += phase.least * times;
@@ -77,8 +91,7 @@ int thread_element(const Spec& spec, const Derived& derived, bool along_m, int t
   const FragmentAxis& axis = along_m ? derived.m : derived.n;
   int warp = spec.warp ? thread / kLanes : 0;
   int lane = spec.warp ? thread % kLanes : thread;
-  int lane_m = spec.lanes == LaneOrder::rows ? lane % derived.m.lanes : lane / derived.n.lanes;
-  int lane_n = spec.lanes == LaneOrder::rows ? lane / derived.m.lanes : lane % derived.n.lanes;
+  const auto [lane_m, lane_n] = lane_position(spec.lanes, {derived.m.lanes, derived.n.lanes}, lane);
   int warp_m = warp / derived.warp_grid.n;
   int warp_n = warp % derived.warp_grid.n;
   int within =

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -80,9 +81,30 @@ Json memory_json(const MemoryRow& row, const ptx::MemoryCounts& counts) {
   if (row.wavefronts) {
     json["wavefronts"] = counts.wavefronts;
     json["conflicts"] = counts.conflicts;
+    json["conflicts_by_bank"] = counts.bank_conflicts;
     json["wavefronts_per_request"] = ratio_json(counts.wavefronts, counts.requests);
   }
   return json;
+}
+
+// The banks at fault, the worst first; a few stand for all.
+std::string banks_text(const std::array<uint64_t, 32>& conflicts) {
+  constexpr size_t kMost = 8;
+  std::vector<size_t> banks;
+  for (size_t bank = 0; bank < conflicts.size(); ++bank)
+    if (conflicts[bank] > 0) banks.push_back(bank);
+  const auto [least, most] = std::ranges::minmax_element(conflicts);
+  if (banks.size() == conflicts.size() && *least == *most) return ", all banks alike";
+  std::ranges::sort(banks, [&](size_t a, size_t b) {
+    return std::pair(conflicts[b], a) < std::pair(conflicts[a], b);
+  });
+  std::string out = banks.size() == 1 ? ", bank" : ", banks";
+  for (size_t i = 0; i < std::min(banks.size(), kMost); ++i) {
+    const char* separator = i == 0 ? " " : ", ";
+    out += fmt::format("{}{}: {}", separator, banks[i], conflicts[banks[i]]);
+  }
+  if (banks.size() > kMost) out += fmt::format(" and {} more", banks.size() - kMost);
+  return out;
 }
 
 std::string memory_text(const MemoryRow& row, const ptx::MemoryCounts& counts) {
@@ -95,6 +117,7 @@ std::string memory_text(const MemoryRow& row, const ptx::MemoryCounts& counts) {
     out +=
         fmt::format(", {} wavefronts ({:.2f} a request), {} of them conflicts", counts.wavefronts,
                     ratio(counts.wavefronts, counts.requests), counts.conflicts);
+  if (row.wavefronts && counts.conflicts > 0) out += banks_text(counts.bank_conflicts);
   return out;
 }
 

@@ -26,7 +26,7 @@ void access_in(const Op& op, Lanes& lanes, const Access& access, Space space, co
     const Pattern& pattern =
         pattern_of(run.patterns[index], shared ? PatternKind::wavefronts : PatternKind::sectors,
                    places, mask, bytes, shared && kCheck ? run.grain() : 0);
-    add_request(run.counts.accesses[index], pattern, mask, bytes, shared);
+    add_request(run.counts.accesses[index], pattern, places, mask, bytes, shared);
   }
   if (kCheck && good != 0) check_access(op, lanes, access, space, places, good);
   if (access.strong && space == Space::global) run.note_sync();
@@ -128,12 +128,12 @@ void copy_async(const Op& op, Lanes& lanes) {
   if (kCount) {
     const Pattern& pattern = pattern_of(run.patterns[index], PatternKind::wavefronts, to,
                                         lanes.mask, bytes, kCheck ? run.grain() : 0);
-    add_request(run.counts.accesses[index], pattern, lanes.mask, bytes, true);
+    add_request(run.counts.accesses[index], pattern, to, lanes.mask, bytes, true);
     if (reading != 0)
       add_request(
           run.counts.async_sources[index],
           pattern_of(run.source_patterns[index], PatternKind::sectors, from, reading, bytes, 0),
-          reading, bytes, false);
+          from, reading, bytes, false);
   }
   if (kCheck) check_copy(op, lanes, access, to, good_to, from, good_from, copy);
   for (size_t lane = 0; lane < kLanes; ++lane) {
@@ -163,16 +163,21 @@ Handler pick(const Access& access) {
 
 }  // namespace
 
-void add_request(MemoryCounts& counts, const Pattern& pattern, uint32_t mask, uint32_t bytes,
-                 bool shared) {
+void add_request(MemoryCounts& counts, const Pattern& pattern, const Places& places, uint32_t mask,
+                 uint32_t bytes, bool shared) {
   ++counts.requests;
   counts.bytes += uint64_t{bytes} * popcount(mask);
-  if (shared) {
-    counts.wavefronts += pattern.units;
-    counts.conflicts += pattern.units - pattern.ideal;
-  } else {
+  if (!shared) {
     counts.sectors += pattern.units;
+    return;
   }
+  counts.wavefronts += pattern.units;
+  if (pattern.units == pattern.ideal) return;
+  counts.conflicts += pattern.units - pattern.ideal;
+  // The pattern may have been seen elsewhere: its banks turn with its first address.
+  const uint64_t turn = places[first_lane(mask)] / 4 + 32 - pattern.first_bank;
+  for (size_t bank = 0; bank < pattern.crowded.size(); ++bank)
+    counts.bank_conflicts[(bank + turn) % 32] += pattern.crowded[bank];
 }
 
 Handler access_handler(const Access& access, const LaunchConfig& config) {

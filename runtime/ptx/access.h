@@ -9,8 +9,8 @@ namespace tilec::ptx {
 Handler access_handler(const Access& access, const LaunchConfig& config);
 
 /// One more request of this pattern.
-void add_request(MemoryCounts& counts, const Pattern& pattern, uint32_t mask, uint32_t bytes,
-                 bool shared);
+void add_request(MemoryCounts& counts, const Pattern& pattern, const Places& places, uint32_t mask,
+                 uint32_t bytes, bool shared);
 
 /// Fills `hosts` with host addresses for the lanes of `mask` whose places are good, and reports
 /// those that are out of bounds, misaligned, or written though read-only. Returns the good ones;

@@ -109,7 +109,7 @@ void atomic_in(const Op& op, Lanes& lanes, const Access& access, Space space, co
     const Pattern& pattern =
         pattern_of(run.patterns[op.extra], shared ? PatternKind::wavefronts : PatternKind::sectors,
                    places, mask, bytes, shared && kCheck ? run.grain() : 0);
-    add_request(run.counts.accesses[op.extra], pattern, mask, bytes, shared);
+    add_request(run.counts.accesses[op.extra], pattern, places, mask, bytes, shared);
   }
   if (kCheck && good != 0) check_access(op, lanes, access, space, places, good);
   if (space == Space::global) run.note_sync();

@@ -9,14 +9,6 @@ constexpr std::array<std::string_view, kInstructionClasses> kNames = {
     "load_local", "store_local", "load_parameter", "atomic",       "async_copy",  "barrier",
     "branch",     "shuffle",     "matrix",         "other"};
 
-void add_memory(MemoryCounts& to, const MemoryCounts& from) {
-  to.requests += from.requests;
-  to.bytes += from.bytes;
-  to.sectors += from.sectors;
-  to.wavefronts += from.wavefronts;
-  to.conflicts += from.conflicts;
-}
-
 double ratio(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -27,6 +19,16 @@ std::string_view name_of(InstructionClass kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
+void MemoryCounts::add(const MemoryCounts& other) {
+  requests += other.requests;
+  bytes += other.bytes;
+  sectors += other.sectors;
+  wavefronts += other.wavefronts;
+  conflicts += other.conflicts;
+  for (size_t bank = 0; bank < bank_conflicts.size(); ++bank)
+    bank_conflicts[bank] += other.bank_conflicts[bank];
+}
+
 void Counts::add(const Counts& other) {
   warp_instructions += other.warp_instructions;
   thread_instructions += other.thread_instructions;
@@ -34,11 +36,11 @@ void Counts::add(const Counts& other) {
   for (size_t i = 0; i < by_class.size(); ++i) by_class[i] += other.by_class[i];
   fma += other.fma;
   multiply_adds += other.multiply_adds;
-  add_memory(global_load, other.global_load);
-  add_memory(global_store, other.global_store);
-  add_memory(shared_load, other.shared_load);
-  add_memory(shared_store, other.shared_store);
-  add_memory(atomics, other.atomics);
+  global_load.add(other.global_load);
+  global_store.add(other.global_store);
+  shared_load.add(other.shared_load);
+  shared_store.add(other.shared_store);
+  atomics.add(other.atomics);
   barriers += other.barriers;
   async_bytes += other.async_bytes;
   divergent_branches += other.divergent_branches;

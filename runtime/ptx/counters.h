@@ -49,6 +49,10 @@ struct MemoryCounts {
   uint64_t sectors = 0;     // global only
   uint64_t wavefronts = 0;  // shared only
   uint64_t conflicts = 0;   // shared only
+  // The banks at fault: words that a bank had to give beyond the passes that an even spread takes.
+  std::array<uint64_t, 32> bank_conflicts{};
+
+  void add(const MemoryCounts& other);
 };
 
 struct Counts {

@@ -148,7 +148,7 @@ uint32_t place_rows(const Op& op, Lanes& lanes, const Collective& how, const Acc
   const bool watched = run.launch().config.checks == Checks::all;
   const Pattern& pattern = pattern_of(run.patterns[how.access], PatternKind::wavefronts, places,
                                       mask, 16, watched ? run.grain() : 0);
-  add_request(run.counts.accesses[how.access], pattern, mask, 16, true);
+  add_request(run.counts.accesses[how.access], pattern, places, mask, 16, true);
   if (watched && good != 0) check_access(with_access, lanes, access, Space::shared, places, good);
   return good;
 }

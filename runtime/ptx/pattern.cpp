@@ -7,7 +7,7 @@ namespace tilec::ptx {
 namespace {
 
 // Passes for the lanes of `mask` together: the most distinct words that any bank has to give.
-uint32_t passes(const Places& places, uint32_t mask, uint32_t bytes, uint32_t& distinct) {
+void add_passes(const Places& places, uint32_t mask, uint32_t bytes, Wavefronts& out) {
   std::array<uint64_t, kLanes * 9> words;
   size_t count = 0;
   for (uint32_t left = mask; left != 0; left &= left - 1) {
@@ -19,8 +19,31 @@ uint32_t passes(const Places& places, uint32_t mask, uint32_t bytes, uint32_t& d
   const auto end = std::unique(begin, begin + static_cast<ptrdiff_t>(count));
   std::array<uint32_t, 32> banks{};
   for (auto word = begin; word != end; ++word) ++banks[*word % 32];
-  distinct = static_cast<uint32_t>(end - begin);
-  return *std::max_element(banks.begin(), banks.end());
+  const uint32_t ideal = (static_cast<uint32_t>(end - begin) + 31) / 32;
+  out.taken += *std::max_element(banks.begin(), banks.end());
+  out.ideal += ideal;
+  for (size_t bank = 0; bank < banks.size(); ++bank)
+    if (banks[bank] > ideal)
+      out.crowded[bank] = static_cast<uint8_t>(out.crowded[bank] + banks[bank] - ideal);
+}
+
+// Whether each lane of `mask` has the address of the lane whose number differs in `bit`.
+bool pairs_share(const Places& places, uint32_t mask, size_t bit) {
+  for (uint32_t left = mask; left != 0; left &= left - 1) {
+    const size_t lane = first_lane(left), other = lane ^ bit;
+    if ((mask >> other & 1) != 0 && places[lane] != places[other]) return false;
+  }
+  return true;
+}
+
+// How many parts of a warp are served one after the other. Up to 4 bytes a lane go in one go, 8
+// bytes by half warps. 16 bytes go by quarters; if lanes share addresses with their neighbours, or
+// with the lanes beside those, throughout the warp, by halves. (Seen on an H200: the ladder's warp
+// tiles, tests/ptx/data/wavefronts_h200.txt.)
+uint32_t parts_of(const Places& places, uint32_t mask, uint32_t bytes) {
+  if (bytes <= 4) return 1;
+  if (bytes == 8) return 2;
+  return pairs_share(places, mask, 1) || pairs_share(places, mask, 2) ? 2 : 4;
 }
 
 std::vector<Grain> grains_of(const Places& places, uint32_t mask, uint32_t bytes, uint32_t grain) {
@@ -66,6 +89,8 @@ const Pattern& pattern_of(Pattern& last, PatternKind kind, const Places& places,
     const Wavefronts wavefronts = count_wavefronts(places, mask, bytes);
     last.units = wavefronts.taken;
     last.ideal = wavefronts.ideal;
+    last.crowded = wavefronts.crowded;
+    last.first_bank = static_cast<uint32_t>(first / 4 % 32);
   }
   if (grain != 0) last.grains = grains_of(places, mask, bytes, grain);
   return last;
@@ -86,18 +111,14 @@ uint32_t count_sectors(const Places& places, uint32_t mask, uint32_t bytes) {
   return static_cast<uint32_t>(end - sectors.begin());
 }
 
-// Up to 4 bytes a lane go in one go; 8 and 16 bytes by half warps, each of which takes as many
-// passes as its most wanted bank has distinct words to give.
 Wavefronts count_wavefronts(const Places& places, uint32_t mask, uint32_t bytes) {
-  const uint32_t parts = bytes <= 4 ? 1 : 2;
+  const uint32_t parts = parts_of(places, mask, bytes);
   const uint32_t lanes = kLanes / parts;
   Wavefronts out;
   for (uint32_t part = 0; part < parts; ++part) {
     const uint32_t part_mask = mask & ((lanes == 32 ? ~0u : (1u << lanes) - 1) << (part * lanes));
     if (part_mask == 0) continue;
-    uint32_t distinct = 0;
-    out.taken += passes(places, part_mask, bytes, distinct);
-    out.ideal += (distinct + 31) / 32;
+    add_passes(places, part_mask, bytes, out);
   }
   return out;
 }

@@ -21,9 +21,11 @@ struct Pattern {
   uint32_t mask = 0;   // 0: nothing remembered yet
   uint64_t phase = 0;  // first address modulo what the costs depend on
   Places distances{};
-  uint32_t units = 0;         // sectors or wavefronts
-  uint32_t ideal = 0;         // wavefronts that the same words would take without conflicts
-  std::vector<Grain> grains;  // each once; only where `grain` was given
+  uint32_t units = 0;                 // sectors or wavefronts
+  uint32_t ideal = 0;                 // wavefronts that the same words would take without conflicts
+  uint32_t first_bank = 0;            // of the first lane's address when it was looked through
+  std::array<uint8_t, 32> crowded{};  // words beyond the ideal passes, by bank
+  std::vector<Grain> grains;          // each once; only where `grain` was given
 };
 
 enum class PatternKind : uint8_t { sectors, wavefronts };
@@ -40,6 +42,7 @@ uint32_t count_sectors(const Places& places, uint32_t mask, uint32_t bytes);
 struct Wavefronts {
   uint32_t taken = 0;
   uint32_t ideal = 0;  // for the same distinct words, spread evenly over the banks
+  std::array<uint8_t, 32> crowded{};
 };
 Wavefronts count_wavefronts(const Places& places, uint32_t mask, uint32_t bytes);
 

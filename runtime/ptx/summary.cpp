@@ -6,14 +6,6 @@
 namespace tilec::ptx {
 namespace {
 
-void add(MemoryCounts& to, const MemoryCounts& from) {
-  to.requests += from.requests;
-  to.bytes += from.bytes;
-  to.sectors += from.sectors;
-  to.wavefronts += from.wavefronts;
-  to.conflicts += from.conflicts;
-}
-
 bool is_global(Space space) {
   return space == Space::global || space == Space::generic;
 }
@@ -22,18 +14,18 @@ bool is_global(Space space) {
 void add_access(Counts& counts, const Access& access, const MemoryCounts& main,
                 const MemoryCounts& source) {
   if (access.kind == AccessKind::async_copy) {
-    add(counts.global_load, source);
-    add(counts.shared_store, main);
+    counts.global_load.add(source);
+    counts.shared_store.add(main);
     counts.async_bytes += main.bytes;
   } else if (access.kind == AccessKind::bulk_in || access.kind == AccessKind::bulk_out) {
-    add(access.kind == AccessKind::bulk_in ? counts.global_load : counts.global_store, source);
+    (access.kind == AccessKind::bulk_in ? counts.global_load : counts.global_store).add(source);
     counts.async_bytes += source.bytes;
   } else if (access.kind == AccessKind::atomic) {
-    add(counts.atomics, main);
+    counts.atomics.add(main);
   } else if (access.space == Space::shared) {
-    add(access.kind == AccessKind::load ? counts.shared_load : counts.shared_store, main);
+    (access.kind == AccessKind::load ? counts.shared_load : counts.shared_store).add(main);
   } else if (is_global(access.space)) {
-    add(access.kind == AccessKind::load ? counts.global_load : counts.global_store, main);
+    (access.kind == AccessKind::load ? counts.global_load : counts.global_store).add(main);
   }
 }
 
@@ -45,10 +37,8 @@ Counts counts_of(const Code& code, uint32_t op, const BlockCount& block, const R
   counts.thread_instructions = lanes;
   counts.predicated_off = raw.off[op];
   counts.by_class[static_cast<size_t>(info.kind)] = block.warps;
-  if (info.kind == InstructionClass::fma) {
-    counts.fma = block.warps;
-    counts.multiply_adds = lanes;
-  }
+  if (info.kind == InstructionClass::fma) counts.fma = block.warps;
+  counts.multiply_adds = lanes * info.multiply_adds;
   counts.multiply_adds += raw.matrix_multiply_adds[op];
   if (info.kind == InstructionClass::barrier) counts.barriers = block.warps;
   if (info.access != kNone)
@@ -100,8 +90,8 @@ void RawCounts::add(const RawCounts& other) {
   for (size_t i = 0; i < other.matrix_multiply_adds.size(); ++i)
     matrix_multiply_adds[i] += other.matrix_multiply_adds[i];
   for (size_t i = 0; i < other.accesses.size(); ++i) {
-    ptx::add(accesses[i], other.accesses[i]);
-    ptx::add(async_sources[i], other.async_sources[i]);
+    accesses[i].add(other.accesses[i]);
+    async_sources[i].add(other.async_sources[i]);
   }
   warps += other.warps;
   run_blocks += other.run_blocks;

@@ -232,6 +232,26 @@ TEST(Emulate, CountersAsText) {
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
 }
 
+TEST(Emulate, NamesTheBanksAtFault) {
+  Folder folder;
+  folder.write("k.ptx", module_of(".param .u64 out",
+                                  ".shared .align 128 .b8 tile[8192]; mov.u32 %r1, %tid.x;"
+                                  "mul.lo.u32 %r2, %r1, 128; mov.u32 %r3, tile;"
+                                  "add.u32 %r2, %r2, %r3; st.shared.b32 [%r2+12], %r1;"));
+  std::vector<std::string> words =
+      emulate_words(folder.path("k.ptx"), {"--arg", "u32:1", "--counters"});
+  const std::string text = tilec(words).out;
+  EXPECT_NE(text.find("32 wavefronts (32.00 a request), 31 of them conflicts, bank 3: 31\n"),
+            std::string::npos)
+      << text;
+  words.push_back("--json");
+  const json banks =
+      json::parse(tilec(words).out)["counters"]["total"]["shared_store"]["conflicts_by_bank"];
+  ASSERT_EQ(banks.size(), 32U);
+  EXPECT_EQ(banks[3], 31);
+  EXPECT_EQ(banks[4], 0);
+}
+
 TEST(Emulate, TheSameTwice) {
   const std::vector<std::string> words =
       emulate_words(kAxpy,
