@@ -97,7 +97,7 @@ void store_accumulator(Lanes& lanes, const uint32_t* slots, const MatrixShape& s
         static_cast<uint32_t>(add_integers(a, b, shape.k, c, shape.saturate));
   } else {
     const float sum = tensor_sum(std::span(a, shape.k), std::span(b, shape.k),
-                                 static_cast<float>(c), accumulate_rule(shape.a));
+                                 static_cast<float>(c), accumulate_rule(shape.a, shape.d));
     if (shape.d == Type::f32) {
       word(lanes, slots[index], lane) = std::bit_cast<uint32_t>(sum);
     } else {

@@ -209,7 +209,7 @@ st.global.b32 [%rd2], %r20;
 }
 
 TEST(Accumulate, CutsOffAndKeepsSpecialValues) {
-  const AccumulateRule rule = accumulate_rule(Type::f16);
+  const AccumulateRule rule = accumulate_rule(Type::f16, Type::f32);
   const auto sum = [&](std::vector<double> a, std::vector<double> b, float c) {
     return tensor_sum(a, b, c, rule);
   };
@@ -239,6 +239,32 @@ TEST(Accumulate, CutsOffAndKeepsSpecialValues) {
     }
     EXPECT_NEAR(sum(a, b, 0), exact, largest * 0x1p-22 * 4);
   }
+}
+
+TEST(Accumulate, AlignsSubnormalsAsTheLeastNormal) {
+  const AccumulateRule rule = accumulate_rule(Type::f16, Type::f32);
+  const auto sum = [&](double a, double b, float c) {
+    return tensor_sum(std::vector{a}, std::vector{b}, c, rule);
+  };
+  // The same product of 2^-9; beside a subnormal factor there is no room for 2^-26.
+  EXPECT_EQ(sum(0x1p-9, 1, 0x1p-26f), 0x1p-9f + 0x1p-26f);
+  EXPECT_EQ(sum(0x1p-24, 0x1p15, 0x1p-26f), 0x1p-9f);
+}
+
+TEST(Accumulate, TakesBytesByPairsAndTheAccumulatorLast) {
+  const AccumulateRule rule = accumulate_rule(Type::e4m3, Type::f32);
+  const auto sum = [&](std::vector<double> a, std::vector<double> b, float c) {
+    return tensor_sum(a, b, c, rule);
+  };
+  // The first two cancel before the next two come.
+  EXPECT_EQ(sum({256, 256, 0x1p-6, 0}, {256, -256, 0x1p-6, 0}, 0), 0x1p-12f);
+  EXPECT_EQ(sum({256, 0x1p-6, 256, 0}, {256, 0x1p-6, -256, 0}, 0), 0.0f);
+  // Rounded to nearest where the accumulator is added.
+  EXPECT_EQ(sum({1, 0, 0, 0}, {1.5, 0, 0, 0}, 0x1p24f), 0x1p24f + 2);
+  const AccumulateRule halves = accumulate_rule(Type::e5m2, Type::f16);
+  EXPECT_EQ(
+      tensor_sum(std::vector<double>{1, 0, 1, 0}, std::vector<double>{2048, 0, 1, 0}, 1, halves),
+      2048);  // 2048 + 1 in f16, twice
 }
 
 // ---- ldmatrix, stmatrix, movmatrix ----
