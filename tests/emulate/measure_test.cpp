@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -143,6 +144,15 @@ TEST_F(Measure, CountersThatDoNotAgree) {
   }
 }
 
+// Fewer shared loads on the GPU than in the PTX: the assembler has merged some. Not judged.
+TEST_F(Measure, CountersOfMergedLoads) {
+  const Measured made = measure("--only '09_*' --shape 96x64x40 counters", "FAKE_NCU_MERGES=4");
+  EXPECT_EQ(made.code, 0) << made.said;
+  const json figure = results("counters")["rows"][0]["compared"]["wavefronts_per_shared_load"];
+  EXPECT_TRUE(figure["agrees"].is_null()) << figure;
+  EXPECT_GT(figure["gpu"], figure["machine"]);
+}
+
 TEST_F(Measure, CountersWhereNcuMayNotCount) {
   const Measured made = measure(kTwoRungs, "FAKE_NCU_DENIED=1");
   EXPECT_EQ(made.code, 4);
@@ -168,6 +178,9 @@ TEST_F(Measure, CorpusUnderEveryTool) {
                          (name == "race_no_barrier" && std::string(tool) == "racecheck");
       // What a driver call reports after the fault is counted by the tool, but is not its finding.
       EXPECT_EQ(row["fault"][tool]["found"], found) << name << tool << row["fault"][tool];
+      // The twin is shown to the tools that found something.
+      EXPECT_EQ(row["clean"].contains(tool), found) << name << tool;
+      if (!found) continue;
       EXPECT_EQ(row["clean"][tool]["found"], false) << name << tool;
       EXPECT_EQ(row["clean"][tool]["count"], 0) << name << tool;
     }
@@ -248,6 +261,19 @@ TEST_F(Measure, MatrixThatDiffersAndItsReplay) {
 
   folder_.write("kept/matrix_x.tar.gz", "no archive");
   EXPECT_EQ(measure("--replay '" + folder_.path("kept/matrix_x.tar.gz") + "' matrix").code, 2);
+}
+
+// What an H200 made of a few forms is what the machine makes of them.
+TEST_F(Measure, MatrixAsAnH200MadeIt) {
+  const Measured made = measure(
+      "--only '@(mma_m16n8k32_f32_e4m3_e5m2|mma_m16n8k16_f16_e5m2|mma_m16n8k8_f32_tf32|"
+      "mma_m16n8k16_f32_f16)' --replay '" TILEC_SOURCE_DIR
+      "/examples/results/matrix_h200.tar.gz' matrix",
+      "FAKE_NO_GPU='no GPU here'");
+  EXPECT_EQ(made.code, 0) << made.said;
+  std::ifstream file(folder_.path("out/matrix_h200.json"));
+  for (const json& row : json::parse(file)["rows"])
+    EXPECT_EQ(row["equal"].get<int>() + row["both_nan"].get<int>(), row["elements"]) << row;
 }
 
 TEST_F(Measure, AllOfIt) {
