@@ -126,6 +126,73 @@ TEST_F(RenderTables, TheSanitizersVerdict) {
             std::string::npos);
 }
 
+const std::string kMachine = R"head("schema": "tilec.measure/1", "device": "NVIDIA Fake",
+    "driver": "580.1", "ncu": "2025.3 (x)", "compute_sanitizer": "2025.4 (y)",
+    "measured": "2026-11-29T20:00:00Z")head";
+
+TEST_F(RenderTables, CountersOfBothSides) {
+  const auto compared = [](const std::string& fma, const std::string& waves) {
+    return R"("compared": {"fma_warp_instructions": {)" + fma + R"(},
+        "sectors_per_request": {"gpu": 16.5, "machine": 16.5, "agrees": true},
+        "wavefronts_per_shared_load": {)" +
+           waves + "}}";
+  };
+  folder_.write("counters_fake.json",
+                "{" + kMachine + R"(, "rows": [{"name": "01_naive", "shape": "512x512x512", )" +
+                    compared(R"("gpu": 4096, "machine": 4096, "agrees": true)",
+                             R"("gpu": null, "machine": null, "agrees": true)") +
+                    R"(}, {"name": "05_two", "shape": "512x512x512", )" +
+                    compared(R"("gpu": 4097, "machine": 4096, "agrees": false)",
+                             R"("gpu": 5, "machine": 3, "agrees": null)") +
+                    "}]}");
+  const std::string page = rendered(place("counters fake"));
+  for (const char* line :
+       {"| [01_naive](../examples/01_naive.tile) | 512x512x512 | 4,096 | 16.5 | – | yes |\n",
+        "| [05_two](../examples/05_two.tile) | 512x512x512 | 4,097 / 4,096 | 16.5 | 5 / 3 ¹ | no "
+        "|\n",
+        "NVIDIA Fake, driver 580.1, Nsight Compute 2025.3, 2026-11-29.", "narrow ones (05_two)"})
+    EXPECT_NE(page.find(line), std::string::npos) << line << "\n" << page;
+}
+
+TEST_F(RenderTables, MatrixForms) {
+  const auto row = [](const char* kind, const char* rest) {
+    return std::string(R"({"form": "mma", "class": ")") + kind + R"(", "elements": 1000, )" + rest +
+           "}";
+  };
+  folder_.write("matrix_fake.json",
+                "{" + kMachine + R"(, "rows": [)" +
+                    row("random", R"("equal": 998, "both_nan": 2, "largest_units": 0,
+                                     "held": true)") +
+                    "," + row("special", R"("equal": 999, "both_nan": 0, "largest_units": 0.25,
+                                      "held": true)") +
+                    "]}");
+  const std::string page = rendered(place("matrix fake"));
+  EXPECT_NE(page.find("| `mma` | random special | 2,000 | 1 | 0.25 | yes |\n"), std::string::npos)
+      << page;
+}
+
+TEST_F(RenderTables, WhoFindsWhatOfTheCorpus) {
+  folder_.write("corpus_fake.json", "{" + kMachine + R"(, "rows": [
+    {"name": "race", "expected": ["r"],
+     "fault": {"machine": {"found": ["r"]}, "alone": {"exit_code": 0, "hangs": false},
+               "memcheck": {"found": false, "hangs": false},
+               "racecheck": {"found": true, "hangs": false},
+               "initcheck": {"found": true, "hangs": false},
+               "synccheck": {"found": false, "hangs": true}},
+     "clean": {"machine": {"found": []}, "racecheck": {"found": false},
+               "initcheck": {"found": true}}},
+    {"name": "missed", "expected": ["x"],
+     "fault": {"machine": {"found": []}, "alone": {"exit_code": 4, "hangs": false}},
+     "clean": {"machine": {"found": []}}}]})");
+  const std::string page = rendered(place("corpus fake"));
+  for (const char* line :
+       {"| [race](../tests/ptx/corpus/race.ptx) | found | – | – | found | "
+        "found, twin too | hangs |\n",
+        "corpus/missed.ptx) | MISSED | fails |  |  |  |  |\n",
+        "| **2 kernels** | 1 |  | 0 | 1 | 0 | 0 |\n", "compute-sanitizer 2025.4"})
+    EXPECT_NE(page.find(line), std::string::npos) << line << "\n" << page;
+}
+
 TEST_F(RenderTables, WhatCommandsPrint) {
   EXPECT_EQ(rendered("```console\n$ tilec explain 'tile 16x16' | head -1\nold\n"
                      "$ echo a \\\n    b\n```\n\n```sh\n$ left alone\n```\n"),

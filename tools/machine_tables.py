@@ -1,0 +1,101 @@
+"""Tables of the PTX machine beside a GPU, for tools/render_tables: counters, matrix, corpus."""
+
+
+def table(head, rows, left=1):
+    """The first columns to the left, the others to the right."""
+    lines = [head, ["---"] * left + ["---:"] * (len(head) - left)] + rows
+    return "".join("| " + " | ".join(str(cell) for cell in line) + " |\n" for line in lines)
+
+
+def provenance(results, tool=None):
+    tool = f", Nsight Compute {results['ncu'].split()[0]}" if tool == "ncu" else (
+        f", compute-sanitizer {results['compute_sanitizer'].split()[0]}" if tool else "")
+    return f"{results['device']}, driver {results['driver']}{tool}, {results['measured'][:10]}."
+
+
+def number(value):
+    return "–" if value is None else f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def pair(figure):
+    """One figure where both sides agree, else both."""
+    gpu, machine = number(figure["gpu"]), number(figure["machine"])
+    return gpu if gpu == machine else f"{gpu} / {machine}"
+
+
+def counters_table(results):
+    rows, merged = [], []
+    for row in results["rows"]:
+        compared = row["compared"]
+        fma = compared["fma_warp_instructions"]
+        counts = [f"{value:,.0f}" for value in (fma["gpu"], fma["machine"])]
+        waves = compared["wavefronts_per_shared_load"]
+        apart = waves["agrees"] is None
+        if apart and row["name"] not in merged:
+            merged.append(row["name"])
+        judged = [figure["agrees"] for figure in compared.values() if figure["agrees"] is not None]
+        rows.append([f"[{row['name']}](../examples/{row['name']}.tile)", row["shape"],
+                     counts[0] if counts[0] == counts[1] else " / ".join(counts),
+                     pair(compared["sectors_per_request"]),
+                     pair(waves) + (" ¹" if apart else ""), "yes" if all(judged) else "no"])
+    head = ["", "M x N x K", "FMA warp instructions", "sectors a global request",
+            "wavefronts a shared load", "agree"]
+    note = "Where the two differ, the GPU's figure stands first. " + provenance(results, "ncu")
+    if merged:
+        note += ("\n\n¹ The assembler makes one wide load of several narrow ones "
+                 f"({', '.join(merged)}), so the two count different instructions; not judged.")
+    return table(head, rows, 2) + "\n" + note + "\n"
+
+
+def matrix_table(results):
+    forms = {}
+    for row in results["rows"]:
+        forms.setdefault(row["form"], []).append(row)
+    rows = []
+    for form, mine in forms.items():
+        elements = sum(row["elements"] for row in mine)
+        same = sum(row["equal"] + row["both_nan"] for row in mine)
+        apart = [row["largest_units"] for row in mine if row["equal"] < row["elements"]]
+        units = [value for value in apart if value is not None]
+        rows.append([f"`{form}`", " ".join(dict.fromkeys(row["class"] for row in mine)),
+                     f"{elements:,}", f"{elements - same:,}",
+                     "–" if same == elements or not units else f"{max(units):.2g}",
+                     "yes" if all(row["held"] for row in mine) else "no"])
+    head = ["form", "inputs", "elements", "not bit for bit", "most units apart", "within a unit"]
+    return table(head, rows, 2) + "\n" + provenance(results) + "\n"
+
+
+def found(side, tool):
+    """What a tool says of a kernel and its twin."""
+    said = side["fault"].get(tool)
+    if said is None:
+        return ""
+    if said.get("hangs"):
+        return "hangs"
+    if not said["found"]:
+        return "–"
+    twin = side["clean"].get(tool)
+    return "found, twin too" if twin and twin["found"] else "found"
+
+
+def corpus_table(results):
+    tools = ["memcheck", "racecheck", "initcheck", "synccheck"]
+    rows, counts = [], dict.fromkeys(["machine"] + tools, 0)
+    for row in results["rows"]:
+        machine = row["fault"]["machine"]["found"] == row["expected"]
+        clean = not row["clean"]["machine"]["found"]
+        said = [found(row, tool) for tool in tools]
+        counts["machine"] += machine and clean
+        for tool, word in zip(tools, said):
+            counts[tool] += word == "found"
+        alone = row["fault"].get("alone", {})
+        rows.append([f"[{row['name']}](../tests/ptx/corpus/{row['name']}.ptx)",
+                     "found" if machine and clean else "MISSED",
+                     "hangs" if alone.get("hangs") else "fails" if alone.get("exit_code") else "–"]
+                    + said)
+    rows.append([f"**{len(results['rows'])} kernels**", counts["machine"], ""]
+                + [counts[tool] for tool in tools])
+    head = ["fault", "PTX machine", "GPU alone"] + tools
+    note = ("The last row counts kernels whose fault is found and whose twin is not accused. "
+            + provenance(results, "sanitizer"))
+    return table(head, rows, len(head)) + "\n" + note + "\n"
