@@ -24,6 +24,23 @@ constexpr auto kRows = std::to_array<Row>({
 #undef TILEC_LATENCY
 });
 
+struct Measured {
+  int sm;
+  File file;
+  Pipe producer;
+  Pipe consumer;
+  std::string_view how;
+  int cycles;
+};
+
+constexpr auto kMeasured = std::to_array<Measured>({
+#define TILEC_MEASURED(sm, file, producer, consumer, how, cycles) \
+  {sm, File::file, producer, consumer, how, cycles},
+#include "compiler/sass/data/measured_h200.def"
+#undef TILEC_MEASURED
+});
+
+template <class Row>
 bool applies(const Row& row, const Produced& produced, const Consumed& consumed) {
   if (row.file != produced.file || row.producer != produced.pipe) return false;
   if (consumed.guard) return row.how == "guard";
@@ -88,6 +105,8 @@ Pipe pipe_of(const Instruction& instruction, const Operands& operands) {
 }
 
 std::optional<int> latency(const Produced& produced, const Consumed& consumed, int sm) {
+  for (const Measured& row : kMeasured)
+    if (row.sm == sm && applies(row, produced, consumed)) return row.cycles;
   for (const Row& row : kRows) {
     if (!applies(row, produced, consumed)) continue;
     const int cycles = sm >= 90 ? row.sm_90 : sm >= 86 ? row.sm_86 : row.sm_80;
@@ -98,6 +117,34 @@ std::optional<int> latency(const Produced& produced, const Consumed& consumed, i
 
 int write_after_write(Pipe first, Pipe second) {
   return std::max(1, depth(first) - depth(second) + 1);
+}
+
+bool goes_to_memory(const Instruction& instruction, const Operands& operands) {
+  if (instruction.guard.predicate == kTruePredicate && instruction.guard.negated) return false;
+  switch (operands.effect) {
+    case Effect::shared_read:
+    case Effect::shared_write:
+    case Effect::global_read:
+    case Effect::global_write:
+    case Effect::local_read:
+    case Effect::local_write:
+    case Effect::atomic:
+    case Effect::async_copy:
+    case Effect::async_commit:
+      return true;
+    default:
+      return false;
+  }
+}
+
+int memory_distance(const Instruction& first, const Operands& first_operands,
+                    const Instruction& second, const Operands& second_operands) {
+  const bool later = goes_to_memory(second, second_operands);
+  if (goes_to_memory(first, first_operands)) return later ? 4 : 1;
+  if (first_operands.effect == Effect::block_barrier) return later ? 6 : 1;
+  if (first_operands.effect == Effect::async_wait)
+    return second_operands.effect == Effect::block_barrier ? 4 : 1;
+  return 1;
 }
 
 }  // namespace tilec::sass

@@ -2,7 +2,8 @@
 // register to the earliest issue of one that reads it. The hardware does not check; the stall
 // counts in between must add up to this.
 //
-// The numbers stand in latency.def with their sources. A pair that is not there has no number: a
+// The numbers stand in latency.def with their sources; those measured on a GPU (tools/measure_sass,
+// data/) go before them on that machine. A pair that is not there has no number: a
 // caller keeps such a pair kFarApart cycles apart, or leaves it alone.
 #pragma once
 
@@ -53,5 +54,17 @@ std::optional<int> latency(const Produced& produced, const Consumed& consumed, i
 
 /// Cycles between two writes of one register after which the second is sure to win.
 int write_after_write(Pipe first, Pipe second);
+
+/// Whether the instruction goes to the memory pipe: loads, stores, asynchronous copies and the
+/// commits of these. Loads that never happen (guard @!PT) do not.
+bool goes_to_memory(const Instruction& instruction, const Operands& operands);
+
+/// Cycles from the issue of one instruction to the earliest issue of a later one because of what
+/// they do to memory; 1 where it does not matter. The smallest that the assembler of CUDA 13.0
+/// leaves over every example: 4 between two that go to memory (with less, a commit missed the copy
+/// before it, and the wait for it came too early), 4 from a wait for copies to a barrier, 6 from a
+/// barrier to the next access.
+int memory_distance(const Instruction& first, const Operands& first_operands,
+                    const Instruction& second, const Operands& second_operands);
 
 }  // namespace tilec::sass
