@@ -110,6 +110,7 @@ Spec fill_defaults(const Request& request, const Limits& limits, LayoutSearch se
   spec.layout = request.layout.value_or(OperandLayout{});
   spec.epilogue = request.epilogue ? *request.epilogue : default_epilogue();
   spec.edges = request.edges.value_or(Edges::guard);
+  spec.sass = request.sass.value_or(false);
   spec.target = limits.target;
 
   VectorRequest shared = request.vector_shared.value_or(VectorRequest{kWidestVector, false});

@@ -214,4 +214,30 @@ Derived derive(const Spec& spec, const Limits& limits) {
   return derived;
 }
 
+std::vector<bool> interleaved_bits(const Extent& grid) {
+  std::vector<bool> along_m;
+  for (int m = 1, n = 1; m < grid.m || n < grid.n;) {
+    const bool turn_of_m = along_m.size() % 2 == 1;
+    const bool takes_m = n >= grid.n || (m < grid.m && turn_of_m);
+    (takes_m ? m : n) *= 2;
+    along_m.push_back(takes_m);
+  }
+  return along_m;
+}
+
+Extent lane_position(LaneOrder order, const Extent& grid, int lane) {
+  if (order == LaneOrder::rows) return {lane % grid.m, lane / grid.m};
+  if (order == LaneOrder::columns) return {lane / grid.n, lane % grid.n};
+  Extent at{0, 0};
+  Extent unit{1, 1};
+  for (const bool along_m : interleaved_bits(grid)) {
+    int& coordinate = along_m ? at.m : at.n;
+    int& weight = along_m ? unit.m : unit.n;
+    coordinate += lane % 2 * weight;
+    weight *= 2;
+    lane /= 2;
+  }
+  return at;
+}
+
 }  // namespace tilec::dsl

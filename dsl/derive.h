@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "dsl/limits.h"
 #include "dsl/spec.h"
@@ -49,6 +50,16 @@ struct Derived {
 };
 
 Derived derive(const Spec& spec, const Limits& limits);
+
+/// Where `lane` stands in a grid of lanes. `columns`: n runs fastest; `rows`: m does.
+/// `interleaved`: the bits of the lane's number go to n and m by turns, n first, as long as each
+/// has bits left; then pairs of neighbours share m, and pairs of lanes two apart share n, so that a
+/// 16-byte fragment load of either operand is served half a warp at a time (banks.h). Needs a grid
+/// of powers of two.
+Extent lane_position(LaneOrder order, const Extent& grid, int lane);
+
+/// For `interleaved`: whether bit `bit` of a lane's number belongs to m, for all bits of the grid.
+std::vector<bool> interleaved_bits(const Extent& grid);
 
 /// How one operand's slice lies in one stage of shared memory, in elements. Coordinates are
 /// (k, x) with x = m for A and n for B. A row of the slice is `row_length` elements that lie next

@@ -64,7 +64,6 @@ constexpr auto kRows = std::to_array<FaultRow>({
     {Fault::bias_not_built, "bias-not-built", spec, "a bias is not built yet"},
     {Fault::activation_not_built, "activation-not-built", spec,
      "relu, gelu and silu are not built yet"},
-    {Fault::sass_not_built, "sass-not-built", spec, "our own back end is not built yet"},
 
     {Fault::missing_tile, "missing-tile", spec, "every spec says its tile"},
     {Fault::unknown_target, "unknown-target", spec, "no such machine is known"},
@@ -78,6 +77,8 @@ constexpr auto kRows = std::to_array<FaultRow>({
     {Fault::thread_does_not_divide_tile, "thread-does-not-divide-tile", spec,
      "thread tiles have to fill the block tile"},
     {Fault::warp_not_32_lanes, "warp-not-32-lanes", spec, "a warp has 32 lanes"},
+    {Fault::lanes_need_warp, "lanes-need-warp", spec,
+     "lanes of a warp are interleaved, not threads of a block"},
     {Fault::lanes_disagree, "lanes-disagree", spec,
      "the lane grid is not the one that the tiles make"},
     {Fault::too_many_threads, "too-many-threads", spec, "a block has at most 1024 threads"},

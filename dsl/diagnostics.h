@@ -62,7 +62,6 @@ enum class Fault {
   output_not_built,
   bias_not_built,
   activation_not_built,
-  sass_not_built,
   // rules
   missing_tile,
   unknown_target,
@@ -73,6 +72,7 @@ enum class Fault {
   thread_does_not_divide_warp,
   thread_does_not_divide_tile,
   warp_not_32_lanes,
+  lanes_need_warp,
   lanes_disagree,
   too_many_threads,
   vector_does_not_divide,

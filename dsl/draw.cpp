@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "dsl/banks.h"
 #include "dsl/derive.h"
@@ -30,11 +31,15 @@ std::string draw_lanes(const Spec& spec) {
   const Extent& grid = spec.lane_grid;
   std::string out = fmt::format("{} (m down, n across)\n",
                                 spec.warp ? "lanes of a warp" : "threads of the block");
+  std::vector<int> numbers(static_cast<size_t>(grid.m) * static_cast<size_t>(grid.n));
+  for (int lane = 0; lane < grid.m * grid.n; ++lane) {
+    const Extent at = lane_position(spec.lanes, grid, lane);
+    numbers[static_cast<size_t>(at.m * grid.n + at.n)] = lane;
+  }
   for (int m = 0; m < std::min(grid.m, kMostRows); ++m) {
     out += "   ";
     for (int n = 0; n < std::min(grid.n, kMostColumns); ++n) {
-      out +=
-          fmt::format(" {:>4}", spec.lanes == LaneOrder::columns ? m * grid.n + n : n * grid.m + m);
+      out += fmt::format(" {:>4}", numbers[static_cast<size_t>(m * grid.n + n)]);
     }
     out += grid.n > kMostColumns ? " ...\n" : "\n";
   }

@@ -45,7 +45,9 @@ std::string threads(const Spec& spec, const Derived& derived) {
                                : fmt::format("one grid of {} over the tile", text(spec.lane_grid));
   std::string out = row("threads", fmt::format("{} a block, {}: {}", derived.threads,
                                                plural(derived.warps, "warp"), grid));
-  std::string_view walks = spec.lanes == LaneOrder::columns ? "n" : "m";
+  std::string_view walks = spec.lanes == LaneOrder::columns ? "n"
+                           : spec.lanes == LaneOrder::rows  ? "m"
+                                                            : "n and m by turns";
   out += row("lanes", fmt::format("{} {}; neighbours walk along {}", text(spec.lane_grid),
                                   spec.warp ? "a warp" : "threads a block", walks));
   auto axis = [](const FragmentAxis& a, char name) {

@@ -66,7 +66,7 @@ Clauses clauses_of(const Spec& spec) {
   out.push_back(fmt::format("layout {}", word_for(kLayoutWords, spec.layout)));
   out.push_back("epilogue " + to_string(spec.epilogue));
   out.push_back(fmt::format("edges {}", word_for(kEdgesWords, spec.edges)));
-  out.push_back("sass off");
+  out.push_back(spec.sass ? "sass on" : "sass off");
   out.push_back("target " + spec.target);
   return out;
 }
@@ -127,6 +127,7 @@ std::string to_string(const Request& request) {
   if (request.layout)
     out.push_back(fmt::format("layout {}", word_for(kLayoutWords, *request.layout)));
   if (request.epilogue) out.push_back("epilogue " + to_string(*request.epilogue));
+  if (request.sass) out.push_back(*request.sass ? "sass on" : "sass off");
   if (request.edges) out.push_back(fmt::format("edges {}", word_for(kEdgesWords, *request.edges)));
   if (request.target) out.push_back("target " + *request.target);
   return one_line(request.name, out);

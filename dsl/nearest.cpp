@@ -265,6 +265,7 @@ Request nearest_legal(const Request& request, const Limits& limits) {
   plain.epilogue = request.epilogue;
   plain.raster = request.raster;
   plain.edges = request.edges;
+  plain.sass = request.sass;
   plain.target = request.target;
   plain.tile = Extent{64, 64};
   plain.thread = Extent{4, 4};

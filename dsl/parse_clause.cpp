@@ -14,7 +14,7 @@ namespace {
 using Words = std::span<const std::string_view>;
 
 constexpr std::string_view kCopies[] = {"none", "register", "async", "tma"};
-constexpr std::string_view kOrders[] = {"rows", "columns"};
+constexpr std::string_view kOrders[] = {"rows", "columns", "interleaved"};
 constexpr std::string_view kFragments[] = {"whole", "split"};
 constexpr std::string_view kOrientations[] = {"plain", "transposed"};
 constexpr std::string_view kForms[] = {"plain", "transposed", "padded", "swizzled"};
@@ -75,7 +75,8 @@ bool vector_clause(Cursor& cursor, Clause& clause) {
   return bound(Role::shared);
 }
 
-// lanes = order [grid] | grid [order];  grid = slot "x" slot;  order = "rows" | "columns"
+// lanes = order [grid] | grid [order];  grid = slot "x" slot;  order = "rows" | "columns" |
+// "interleaved"
 bool lanes_clause(Cursor& cursor, Clause& clause) {
   auto grid = [&] { return extents(cursor, clause, 2, 2); };
   auto order = [&] { return word_slot(cursor, clause, Role::order, kOrders); };

@@ -13,7 +13,7 @@
 //             expression
 //   extents   = slot "x" slot ["x" slot]
 //   bound     = ["at_most"] slot
-//   order     = "rows" | "columns"
+//   order     = "rows" | "columns" | "interleaved"
 //   operand   = "a" | "b"
 //   form      = "plain" | "transposed" | "padded" slot | "swizzled"
 //   slot      = atom | "{" item ("," item)* "}"              the latter in spaces only

@@ -143,7 +143,8 @@ class Reader {
       case output:
         return only_f32(clause, Fault::output_not_built);
       case sass:
-        return read_sass(clause);
+        request_.sass = only_word(clause) == "on";
+        break;
       default:
         return not_built(clause);
     }
@@ -248,13 +249,6 @@ class Reader {
           fmt::format("`{} {}` is understood, but only f32 is built yet", row_of(clause.kind).word,
                       only_word(clause)),
           fmt::format("`{} f32`, or leave it out", row_of(clause.kind).word));
-  }
-
-  void read_sass(const Clause& clause) {
-    if (only_word(clause) == "off") return;
-    fault(clause, Fault::sass_not_built, clause.span,
-          "`sass on` is understood, but our own back end is not built yet",
-          "`sass off`, or leave it out");
   }
 
   void not_built(const Clause& clause) {

@@ -49,6 +49,7 @@ struct Request {
   std::optional<OperandLayout> layout;
   std::optional<Expression> epilogue;
   std::optional<Edges> edges;
+  std::optional<bool> sass;
   std::optional<std::string> target;
 };
 

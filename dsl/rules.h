@@ -24,6 +24,7 @@ Found warp_divides_tile(const Subject& subject);
 Found thread_divides_warp(const Subject& subject);
 Found thread_divides_tile(const Subject& subject);
 Found warp_has_32_lanes(const Subject& subject);
+Found interleaved_lanes_have_a_warp(const Subject& subject);
 Found lanes_agree(const Subject& subject);
 Found threads_fit(const Subject& subject);
 

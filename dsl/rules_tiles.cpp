@@ -76,6 +76,14 @@ Found warp_has_32_lanes(const Subject& s) {
                  ""};
 }
 
+Found interleaved_lanes_have_a_warp(const Subject& s) {
+  if (s.spec.lanes != LaneOrder::interleaved || s.spec.warp) return {};
+  return Finding{lanes,
+                 "lanes interleaved needs a warp tile: it deals the bits of a lane's number to m "
+                 "and n by turns, and without `warp` the threads form one grid of any extent",
+                 "`lanes columns`, or name a `warp` tile"};
+}
+
 Found lanes_agree(const Subject& s) {
   if (!s.request.lane_grid || *s.request.lane_grid == s.spec.lane_grid) return {};
   const Extent& asked = *s.request.lane_grid;

@@ -21,7 +21,7 @@ struct Extent {
 enum class CopyMode { none, through_registers, async };  // `none`, `register`, `async`
 
 /// Which output axis consecutive threads walk: `rows` walks down m, `columns` along n.
-enum class LaneOrder { rows, columns };
+enum class LaneOrder { rows, columns, interleaved };
 
 /// A thread's tile in one piece, or in vector-wide pieces spread over the warp's tile.
 enum class FragmentShape { whole, split };
@@ -78,6 +78,7 @@ struct Spec {
   OperandLayout layout;
   Expression epilogue;  // over acc, c, alpha, beta
   Edges edges = Edges::guard;
+  bool sass = false;  // our own back end may rewrite the steady loop after the assembler
   std::string target = "sm_90a";
 
   bool operator==(const Spec&) const = default;

@@ -17,6 +17,7 @@ const Rule kRules[] = {
     {Fault::thread_does_not_divide_warp, false, {warp, thread}, thread_divides_warp},
     {Fault::thread_does_not_divide_tile, false, {tile, thread, warp}, thread_divides_tile},
     {Fault::warp_not_32_lanes, false, {warp, thread}, warp_has_32_lanes},
+    {Fault::lanes_need_warp, kCountsThreads, {warp, lanes}, interleaved_lanes_have_a_warp},
     {Fault::lanes_disagree, kCountsThreads, {tile, warp, thread, lanes}, lanes_agree},
     {Fault::too_many_threads, kCountsThreads, {tile, warp, thread}, threads_fit},
     {Fault::vector_does_not_divide, false, {tile, thread, copy, layout, vector}, vector_divides},

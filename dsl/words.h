@@ -19,7 +19,8 @@ inline constexpr Word<CopyMode> kCopyWords[] = {{"none", CopyMode::none},
                                                 {"register", CopyMode::through_registers},
                                                 {"async", CopyMode::async}};
 inline constexpr Word<LaneOrder> kLaneWords[] = {{"rows", LaneOrder::rows},
-                                                 {"columns", LaneOrder::columns}};
+                                                 {"columns", LaneOrder::columns},
+                                                 {"interleaved", LaneOrder::interleaved}};
 inline constexpr Word<FragmentShape> kFragmentWords[] = {{"whole", FragmentShape::whole},
                                                          {"split", FragmentShape::split}};
 inline constexpr Word<RasterOrder> kRasterWords[] = {{"rows", RasterOrder::rows},

@@ -102,7 +102,7 @@ llvm::Value* Emitter::condition(const ir::Condition& condition) {
   return nullptr;
 }
 
-// index % stages. Where the loop starts at 0 a counter runs beside its variable, so that no
+// index % stages. A counter may run beside the loop's variable (plan_counters), so that no
 // division is needed: (counter + offset) wraps at most once.
 llvm::Value* Emitter::slot(const ir::Storage& ring, const ir::Index& index) {
   if (ring.stages == 1) return i32(0);
@@ -152,12 +152,38 @@ void Emitter::close_walks(const ir::Op& loop, Loop& state) {
   }
 }
 
+// By stages, the slot of the loop's first trip, for the rings that get a counter; to be called
+// before the loop. Where the loop starts at 0, rings of a power of two do well with a mask. Where
+// it starts elsewhere they do not: LLVM's loop strength reduction counts the masked bits in 16-bit
+// registers, whose upper halves then hold what happened to be there.
+std::map<int, llvm::Value*> Emitter::plan_counters(const ir::Op& loop) {
+  std::map<int, Value*> first;
+  const bool from_zero = loop.lower == ir::Bound{ir::BoundKind::number, 0};
+  for (const ir::Storage& s : kernel_.storage) {
+    const bool power_of_two = (s.stages & (s.stages - 1)) == 0;
+    if (s.space != ir::Space::shared || s.stages == 1 || loop.count != 1) continue;
+    if ((from_zero && power_of_two) || first.count(s.stages) > 0) continue;
+    first[s.stages] = from_zero ? i32(0) : builder_.CreateURem(value(loop.lower), i32(s.stages));
+  }
+  return first;
+}
+
+void Emitter::open_counters(Loop& state, const std::map<int, Value*>& first,
+                            llvm::BasicBlock* before) {
+  for (const auto& [stages, slot] : first) {
+    llvm::PHINode* counter = builder_.CreatePHI(builder_.getInt32Ty(), 2, "slot");
+    counter->addIncoming(slot, before);
+    state.counters[stages] = counter;
+  }
+}
+
 void Emitter::loop(const ir::Op& op) {
   llvm::LLVMContext& context = module_->getContext();
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   llvm::BasicBlock* body = llvm::BasicBlock::Create(context, op.variable + "_loop", function_);
   llvm::BasicBlock* after = llvm::BasicBlock::Create(context, op.variable + "_done", function_);
   std::vector<Walk> walks = plan_walks(op);
+  const std::map<int, Value*> first_slots = plan_counters(op);
   builder_.CreateCondBr(builder_.CreateICmpULT(value(op.lower), value(op.upper)), body, after);
   const std::vector<Values> entry = values_;
 
@@ -176,15 +202,7 @@ void Emitter::loop(const ir::Op& op) {
       element = phi;
     }
   }
-  const bool from_zero = op.lower == ir::Bound{ir::BoundKind::number, 0} && op.count == 1;
-  for (const ir::Storage& s : kernel_.storage) {
-    const bool power_of_two = (s.stages & (s.stages - 1)) == 0;
-    if (!from_zero || s.space != ir::Space::shared || power_of_two) continue;
-    if (state.counters.count(s.stages) > 0) continue;
-    llvm::PHINode* counter = builder_.CreatePHI(builder_.getInt32Ty(), 2, "slot");
-    counter->addIncoming(i32(0), before);
-    state.counters[s.stages] = counter;
-  }
+  open_counters(state, first_slots, before);
   open_walks(walks, before);
   state.walks = std::move(walks);
 

@@ -167,6 +167,27 @@ void Emitter::locate_block() {
   block_n_ = scaled(tile_n, kernel_.tile.n);
 }
 
+// The lane's coordinates along m and n: the rule is dsl::lane_position.
+std::pair<llvm::Value*, llvm::Value*> Emitter::locate_lane(Value* lane) {
+  const ir::ThreadMap& map = kernel_.map;
+  if (map.order == dsl::LaneOrder::interleaved) {
+    Value *at_m = i32(0), *at_n = i32(0);
+    int bit = 0, bit_m = 0, bit_n = 0;
+    for (const bool along_m : dsl::interleaved_bits(map.lanes)) {
+      Value* one = builder_.CreateAnd(builder_.CreateLShr(lane, static_cast<uint64_t>(bit++)), 1);
+      Value*& at = along_m ? at_m : at_n;
+      int& weight = along_m ? bit_m : bit_n;
+      at = builder_.CreateOr(at, builder_.CreateShl(one, static_cast<uint64_t>(weight++)));
+    }
+    return {at_m, at_n};
+  }
+  const bool rows = map.order == dsl::LaneOrder::rows;
+  const int inner = rows ? map.lanes.m : map.lanes.n;
+  Value* fast = builder_.CreateURem(lane, i32(inner));
+  Value* slow = builder_.CreateUDiv(lane, i32(inner));
+  return rows ? std::pair{fast, slow} : std::pair{slow, fast};
+}
+
 // Where the thread's tile begins within the block's. Warps are numbered along n first.
 void Emitter::locate_thread() {
   const ir::ThreadMap& map = kernel_.map;
@@ -174,19 +195,16 @@ void Emitter::locate_thread() {
   const int lanes = map.lanes.m * map.lanes.n;
   Value* warp = builder_.CreateUDiv(thread_, i32(lanes));
   Value* lane = builder_.CreateURem(thread_, i32(lanes));
-  const bool along_m = map.order == dsl::LaneOrder::rows;
-  const int inner = along_m ? map.lanes.m : map.lanes.n;
-  Value* fast = builder_.CreateURem(lane, i32(inner));
-  Value* slow = builder_.CreateUDiv(lane, i32(inner));
+  const auto [lane_m, lane_n] = locate_lane(lane);
   const auto place = [&](Value* warp_index, Value* lane_index, int lane_count, int each,
                          int piece) {
     return builder_.CreateAdd(scaled(warp_index, int64_t{lane_count} * each),
                               scaled(lane_index, piece));
   };
-  thread_m_ = place(builder_.CreateUDiv(warp, i32(map.warps.n)), along_m ? fast : slow, map.lanes.m,
-                    map.each.m, map.pieces.m);
-  thread_n_ = place(builder_.CreateURem(warp, i32(map.warps.n)), along_m ? slow : fast, map.lanes.n,
-                    map.each.n, map.pieces.n);
+  thread_m_ = place(builder_.CreateUDiv(warp, i32(map.warps.n)), lane_m, map.lanes.m, map.each.m,
+                    map.pieces.m);
+  thread_n_ = place(builder_.CreateURem(warp, i32(map.warps.n)), lane_n, map.lanes.n, map.each.n,
+                    map.pieces.n);
 }
 
 void Emitter::locate_operand(ir::Id id) {

@@ -62,6 +62,7 @@ class Emitter {
   void locate();
   void locate_block();
   void locate_thread();
+  std::pair<Value*, Value*> locate_lane(Value* lane);
   void locate_operand(ir::Id id);
   void count_slices();
   Value* special_register(const char* name);
@@ -79,6 +80,8 @@ class Emitter {
   std::vector<Walk> plan_walks(const ir::Op& loop);
   void open_walks(std::vector<Walk>& walks, llvm::BasicBlock* before);
   void close_walks(const ir::Op& loop, Loop& state);
+  std::map<int, Value*> plan_counters(const ir::Op& loop);
+  void open_counters(Loop& state, const std::map<int, Value*>& first, llvm::BasicBlock* before);
   void merge(const std::vector<Values>& other, llvm::BasicBlock* from,
              llvm::BasicBlock* other_from);
   void only_if(Value* condition, llvm::function_ref<void()> body);  // null: always

@@ -81,6 +81,8 @@ void Parser::head(Kernel& kernel) {
   kernel.map.lanes = extent();
   if (accept("rows")) {
     kernel.map.order = dsl::LaneOrder::rows;
+  } else if (accept("interleaved")) {
+    kernel.map.order = dsl::LaneOrder::interleaved;
   } else {
     expect("columns");
   }
@@ -206,6 +208,7 @@ Op Parser::fragment(const Kernel& kernel) {
   out.from = place(kernel, out.from_index);
   expect("at");
   out.k = index();
+  if (accept("when")) out.when = less();
   out.guard = accept("guard");
   return out;
 }

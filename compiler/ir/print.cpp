@@ -97,6 +97,18 @@ std::string to_text(const dsl::Raster& raster) {
   return "";
 }
 
+std::string_view to_text(dsl::LaneOrder order) {
+  switch (order) {
+    case dsl::LaneOrder::rows:
+      return "rows";
+    case dsl::LaneOrder::columns:
+      return "columns";
+    case dsl::LaneOrder::interleaved:
+      return "interleaved";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string to_text(const Kernel& kernel, const Op& op) {
@@ -127,8 +139,8 @@ std::string to_text(const Kernel& kernel, const Op& op) {
     case OpKind::barrier:
       return "barrier";
     case OpKind::fragment:
-      return fmt::format("fragment {} = {} at {}{}", name(op.to), at(op.from, op.from_index),
-                         to_text(op.k), guard);
+      return fmt::format("fragment {} = {} at {}{}{}", name(op.to), at(op.from, op.from_index),
+                         to_text(op.k), when, guard);
     case OpKind::outer:
       return fmt::format("outer {} += {} * {}", name(op.to), name(op.from), name(op.from_n));
     case OpKind::store:
@@ -160,9 +172,8 @@ std::string print(const Kernel& kernel) {
   out += fmt::format("  block {}x{}x{} raster {}\n", kernel.tile.m, kernel.tile.n, kernel.tile_k,
                      to_text(kernel.raster));
   out += fmt::format("  threads warps {}x{} lanes {}x{} {} each {}x{} pieces {}x{}\n", map.warps.m,
-                     map.warps.n, map.lanes.m, map.lanes.n,
-                     map.order == dsl::LaneOrder::rows ? "rows" : "columns", map.each.m, map.each.n,
-                     map.pieces.m, map.pieces.n);
+                     map.warps.n, map.lanes.m, map.lanes.n, to_text(map.order), map.each.m,
+                     map.each.n, map.pieces.m, map.pieces.n);
   for (const Storage& s : kernel.storage) out += "  " + to_text(s) + "\n";
   out += "\n";
   print_block(out, kernel, kernel.ops, 1);
