@@ -62,6 +62,11 @@ void Emitter::fragment_from_ring(const ir::Op& op) {
   while (piece % width != 0) width /= 2;
   Value* row = value(op.k);
   Value* at_slot = slot(ring, op.from_index);
+  if (op.when.kind != ir::ConditionKind::none) {
+    // Where the condition does not hold, the slot of this trip is as good: nobody writes it.
+    const ir::Index here{op.from_index.variable, 0};
+    at_slot = builder_.CreateSelect(condition(op.when), at_slot, slot(ring, here));
+  }
   Values& out = values(op.to);
   out.clear();
   for (int i = 0; i < count; i += width) {

@@ -7,7 +7,7 @@
 //   kernel  = "kernel" NAME "target" NAME [ "blocks_per_sm" INT ] [ "registers" INT ]
 //             [ "exact" ] [ "synchronised" ] "{" head storage* op* "}"
 //   head    = "block" INTxINTxINT "raster" ( "rows" | "columns" | "swizzle" INT )
-//             "threads" "warps" INTxINT "lanes" INTxINT ( "rows" | "columns" )
+//             "threads" "warps" INTxINT "lanes" INTxINT ( "rows" | "columns" | "interleaved" )
 //             "each" INTxINT "pieces" INTxINT
 //   storage = "global" NAME "[" axis "," axis "]" "vector" INT
 //           | "shared" NAME "[" axis INT "," axis INT "]" "stages" INT "stride" INT
@@ -20,7 +20,7 @@
 //           | "put" at "=" NAME
 //           | "async" at "=" at [ "when" index "<" bound ] [ "guard" ]
 //           | "commit" | "wait" INT | "barrier"
-//           | "fragment" NAME "=" at "at" index [ "guard" ]
+//           | "fragment" NAME "=" at "at" index [ "when" index "<" bound ] [ "guard" ]
 //           | "outer" NAME "+=" NAME "*" NAME
 //           | "store" NAME "=" NAME ":" EXPR [ "guard" ]
 //           | "loop" NAME "=" bound "to" bound [ "step" INT ] "{" op* "}"
@@ -37,7 +37,8 @@
 //   guard: K / tile.k if the block is whole, else 0; in an `exact` kernel always `slices`.
 // - `guard`: elements outside M, N or K read as 0 and are not written. Without it they must not be
 //   touched.
-// - `when i < n`: where it does not hold, no global memory is read and what arrives is unspecified.
+// - `when i < n`: where it does not hold, what arrives is unspecified, and neither global memory is
+//   read nor a slot whose copy may be under way.
 // - `copy` brings a slice into a slot: through the registers that `via` names, else by `async`.
 // - `load` and `put` are the two halves of a copy through registers. `async` is a copy that lands
 //   some time before the `wait` that covers it: `commit` closes a group of copies, `wait n` returns
@@ -46,8 +47,7 @@
 //   the `wait` that covers it and the next `barrier` after that. Until a kernel is `synchronised`
 //   its ops mean what they would mean one after the other.
 // - `fragment f = sa[i] at k`: each thread's part of row k of the slice. `outer`: the product of
-// two
-//   fragments, added to the accumulators, one fused multiply-add an element.
+//   two fragments, added to the accumulators, one fused multiply-add an element.
 // - `store c = acc : EXPR` computes EXPR for each element of the thread's tile, with `c` the
 //   element that is there. A guarded store whose expression reads c only through products with beta
 //   reads no c where beta is 0; an unguarded one reads what it names.
@@ -120,7 +120,7 @@ struct Op {
   Index to_index;    // slot written (shared)
   Index from_index;  // slice (global) or slot (shared) read
   Index k;           // fragment: row of the slice
-  Condition when;    // load, async: `less` or none. branch: its condition
+  Condition when;    // load, async, fragment: `less` or none. branch: its condition
   bool guard = false;
   int count = 0;              // wait: groups that may be under way. loop: step
   dsl::Expression epilogue;   // store

@@ -127,6 +127,7 @@ class Rehearsal {
     Held& to = registers(op.to);
     to = {.k = value(op.k)};
     if (kernel_.at(op.from).space == Space::global) return fetch(op, to.slice);
+    if (!holds(op.when)) return "";
     Held& from = slot(op.from, op.from_index);
     if (from.under_way) return complain("R8", op, "the copy into the slot was not waited for");
     if (from.unseen) return complain("R8", op, "the slot was written since the last barrier");

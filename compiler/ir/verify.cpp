@@ -205,7 +205,7 @@ class Structure {
                           kernel_.at(op.from).space == Space::shared;
         if (all({want(op, op.to, Want::fragment),
                  want(op, op.from, ring ? Want::ring : Want::operand), scope(op, op.from_index),
-                 scope(op, op.k)}))
+                 scope(op, op.k), scope(op, op.when.left)}))
           all({same_operand(op, kernel_.at(op.to), kernel_.at(op.from))});
         break;
       }

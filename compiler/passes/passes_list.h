@@ -10,6 +10,7 @@ ir::Kernel lower_copies(const ir::Kernel& kernel);
 ir::Kernel pipeline_slices(const ir::Kernel& kernel);
 ir::Kernel split_epilogue(const ir::Kernel& kernel);
 ir::Kernel unroll_slices(const ir::Kernel& kernel);
+ir::Kernel lead_fragments(const ir::Kernel& kernel);
 ir::Kernel insert_barriers(const ir::Kernel& kernel);
 
 }  // namespace tilec::passes

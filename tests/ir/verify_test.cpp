@@ -15,11 +15,19 @@ struct Fault {
 
 const char* const kDouble = "tile 16x16x4 thread 4x4 stages 2";
 const char* const kAsync = "tile 64x32x8 warp 32x16 thread 4x4 stages 3";
+const char* const kLed = "tile 64x32x8 warp 32x16 thread 4x4 stages 3 sass on";
 const char* const kDirect = "tile 8x8x2 copy none";
 
 const Fault kFaults[] = {
     {"wrong space", kDouble, "zero acc", "zero fa", "R1"},
     {"wrong axes", kDouble, "fragment fa = sa[i] at 0", "fragment fa = sb[i] at 0", "R1"},
+    {"next slice read too early", kLed, "wait 1\n      barrier\n      fragment", "fragment", "R8"},
+    {"fragments of the wrong set", kLed, "outer acc += fa_odd * fb_odd", "outer acc += fa * fb_odd",
+     "R6"},
+    {"next slice of the wrong number", kLed, "sa[i + 1] at 0 when i + 1",
+     "sa[i + 2] at 0 when i + 1", "R8"},
+    {"first fragments left out", kLed, "fragment fa = sa[0] at 0", "fragment fa = sa[0] at 1",
+     "R6"},
     {"copy from the other operand", kDouble, "load ra = a[0]", "load fa = a[0]", "R1"},
     {"unknown variable", kDouble, "fragment fa = sa[i] at 0", "fragment fa = sa[j] at 0", "R2"},
     {"variable in use", "tile 8x8x2 thread 2x2", "loop k = 0 to 2", "loop i = 0 to 2", "R2"},
