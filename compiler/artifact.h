@@ -21,6 +21,13 @@ struct AssemblerReport {
   std::string log;
 };
 
+/// What became of the steady loop after the assembler.
+struct SassReport {
+  bool rewritten = false;
+  std::string why_not;             // where it is as assembled: why, one plain line
+  std::vector<uint8_t> assembled;  // the cubin before, where it was rewritten
+};
+
 struct StageTime {
   std::string stage;  // a pass, "llvm", "ptx", "assemble"
   double ms = 0;
@@ -43,6 +50,7 @@ struct Artifact {
   std::string ptx;
   std::vector<uint8_t> cubin;  // empty where no assembler was found
   AssemblerReport assembler;
+  SassReport sass;
   std::vector<StageTime> times;
   std::vector<Dump> dumps;  // the passes asked for
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "compiler/codegen/assemble.h"
 #include "compiler/codegen/codegen.h"
@@ -11,6 +12,7 @@
 #include "compiler/ir/verify.h"
 #include "compiler/passes/build_kernel.h"
 #include "compiler/passes/passes_list.h"
+#include "compiler/sass/loop/rewrite_cubin.h"
 
 namespace tilec {
 namespace {
@@ -60,6 +62,29 @@ class Watch {
   dsl::Error error_;
 };
 
+// Registers a thread may have without one block an SM less than the assembled kernel gets.
+int registers_to_spare(const Artifact& artifact, const Target& target) {
+  dsl::Derived derived = artifact.derived;
+  derived.registers_expected = artifact.assembler.registers;
+  dsl::Spec spec = artifact.spec;
+  spec.blocks_per_sm = dsl::residency(derived, spec, target.limits).blocks();
+  return dsl::registers_allowed(spec, derived.threads, target.limits);
+}
+
+void rewrite_loop(const Target& target, Artifact& artifact) {
+  // ir::verify has proved rules R8 and R9 of this kernel.
+  const sass::RewriteOptions options{.order = {.slots_apart = true},
+                                     .max_registers = registers_to_spare(artifact, target)};
+  sass::OrWhyNot<sass::RewrittenCubin> rewritten = sass::rewrite_cubin(artifact.cubin, options);
+  if (!rewritten) {
+    artifact.sass.why_not = rewritten.error();
+    return;
+  }
+  artifact.sass.rewritten = true;
+  artifact.sass.assembled = std::exchange(artifact.cubin, std::move(rewritten->file));
+  artifact.assembler.registers = rewritten->registers;
+}
+
 }  // namespace
 
 dsl::Result<Artifact> compile(const dsl::Spec& spec, const Target& target,
@@ -77,6 +102,7 @@ dsl::Result<Artifact> compile(const dsl::Spec& spec, const Target& target,
   kernel = watch.after("pipeline_slices", passes::pipeline_slices(kernel));
   kernel = watch.after("split_epilogue", passes::split_epilogue(kernel));
   kernel = watch.after("unroll_slices", passes::unroll_slices(kernel));
+  if (spec.sass) kernel = watch.after("lead_fragments", passes::lead_fragments(kernel));
   // The order of accesses is final.
   kernel = watch.after("insert_barriers", passes::insert_barriers(kernel));
   // The kernel is synchronised: threads may run at their own pace.
@@ -98,6 +124,8 @@ dsl::Result<Artifact> compile(const dsl::Spec& spec, const Target& target,
   if (assembled) {
     out.cubin = std::move(assembled->cubin);
     out.assembler = std::move(assembled->report);
+    if (spec.sass) rewrite_loop(target, out);
+    watch.lap("rewrite_loop");
     return out;
   }
   const dsl::Diagnostic& why = assembled.error().diagnostics[0];

@@ -128,6 +128,7 @@ void run_extended(Reader& reader, Program& program) {
   const auto opcode = reader.number<uint8_t>();
   if (opcode == Extended::end_sequence) {
     program.add_row();
+    program.sequence.end_at = begin + length;
     program.finish();
   } else if (opcode == Extended::set_address && length == 9) {
     program.sequence.address_at = reader.at();
@@ -215,9 +216,14 @@ std::vector<LineSequence> read_line_table(std::span<const uint8_t> section) {
   return sequences;
 }
 
-int line_at(std::span<const LineRow> rows, uint32_t offset) {
+const LineRow* row_at(std::span<const LineRow> rows, uint32_t offset) {
   const auto after = std::ranges::upper_bound(rows, offset, {}, &LineRow::offset);
-  return after == rows.begin() ? 0 : (after - 1)->line;
+  return after == rows.begin() ? nullptr : &*(after - 1);
+}
+
+int line_at(std::span<const LineRow> rows, uint32_t offset) {
+  const LineRow* row = row_at(rows, offset);
+  return row == nullptr ? 0 : row->line;
 }
 
 }  // namespace tilec::sass

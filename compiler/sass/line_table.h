@@ -22,7 +22,8 @@ struct LineRow {
 /// caller to look up which kernel is meant.
 struct LineSequence {
   uint64_t address = 0;     // as written; usually 0 before relocation
-  uint64_t address_at = 0;  // byte offset in the section
+  uint64_t address_at = 0;  // byte offset in the section; the rows' program follows its 8 bytes
+  uint64_t end_at = 0;      // byte offset behind the end of the sequence
   std::vector<LineRow> rows;
 };
 
@@ -31,5 +32,11 @@ std::vector<LineSequence> read_line_table(std::span<const uint8_t> section);
 
 /// The line of the instruction at `offset`; 0 if there is none.
 int line_at(std::span<const LineRow> rows, uint32_t offset);
+/// The row that holds at `offset`; null if there is none.
+const LineRow* row_at(std::span<const LineRow> rows, uint32_t offset);
+
+/// The program of a sequence: what follows the 8 bytes of its address, up to and with the end of
+/// the sequence at `end`. Reading it back gives `rows`, and a last row at `end`.
+std::vector<uint8_t> write_line_program(std::span<const LineRow> rows, uint32_t end);
 
 }  // namespace tilec::sass

@@ -46,6 +46,11 @@ struct LoopEdit {
   size_t old_begin = 0, old_end = 0;
   size_t new_begin = 0, new_end = 0;
   size_t new_loop_begin = 0, new_loop_end = 0;
+  /// Known of the kernel by whoever made it, not told by its words: between two block barriers no
+  /// byte of shared memory is both read and written. Tile IR's rules R8 and R9 say so, and its
+  /// verifier proves them. Then a load may pass stores to shared memory, asynchronous copies and
+  /// waits, but no barrier.
+  bool slots_apart = false;
 };
 
 /// Why an edit is not proved.

@@ -81,6 +81,9 @@ std::optional<Finding> check_shape(const Both& both) {
   const auto new_tail = find_tail(both.after, edit.new_loop_begin, edit.new_loop_end);
   if (!old_tail) return Finding{edit.new_begin, "shape", "the old loop is not one block"};
   if (!new_tail) return Finding{edit.new_loop_end - 1, "shape", "the new loop is not one block"};
+  for (size_t i = new_tail->decides; i < edit.new_loop_end; ++i)
+    if (!both.after.operands[i].known)
+      return Finding{i, "shape", "a branch that is not in the table of operands"};
   if (auto finding = check_straight(both.before, edit.old_begin, old_tail->decides, edit.new_begin))
     return finding;
   if (auto finding =

@@ -30,27 +30,25 @@ constexpr const char* kPlaceNames[] = {"shared memory", "global memory", "local 
 
 using State = std::vector<Term>;
 
-// Whether loads stay on their side of asynchronous copies. Strict: a copy writes shared memory some
-// time before the wait for it, and the words alone do not tell that no load reads that part.
-constexpr bool kCopiesHoldLoads = true;
-
-// What each effect changes, besides the order of effects.
-std::span<const size_t> changed_by(Effect effect) {
+// What each effect changes, besides the order of effects. Where slots are apart, what a load reads
+// from shared memory changes at barriers alone.
+std::span<const size_t> changed_by(Effect effect, bool slots_apart) {
   static constexpr std::array<size_t, 1> kOnlyShared = {kShared}, kOnlyGlobal = {kGlobal},
                                          kOnlyLocal = {kLocal};
   static constexpr std::array<size_t, 3> kAll = {kShared, kGlobal, kLocal};
   switch (effect) {
     case Effect::async_copy:
-      if (!kCopiesHoldLoads) return {};
-      return kOnlyShared;
     case Effect::shared_write:
+      if (slots_apart) return {};
       return kOnlyShared;
     case Effect::global_write:
       return kOnlyGlobal;
     case Effect::local_write:
       return kOnlyLocal;
-    case Effect::atomic:
     case Effect::async_wait:
+      if (slots_apart) return {};
+      return kAll;
+    case Effect::atomic:
     case Effect::block_barrier:
     case Effect::fence:
       return kAll;
@@ -60,14 +58,13 @@ std::span<const size_t> changed_by(Effect effect) {
 }
 
 bool is_effect(Effect effect) {
-  return effect == Effect::async_commit || effect == Effect::async_copy ||
-         !changed_by(effect).empty();
+  return effect == Effect::async_commit || !changed_by(effect, false).empty();
 }
 
 class Machine {
  public:
-  Machine(Terms& terms, const Code& code, State state)
-      : terms_(terms), code_(code), state_(std::move(state)) {}
+  Machine(Terms& terms, const Code& code, State state, bool slots_apart)
+      : terms_(terms), code_(code), state_(std::move(state)), slots_apart_(slots_apart) {}
 
   void run(size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) step(code_.at[i], code_.operands[i]);
@@ -161,12 +158,13 @@ class Machine {
     operands_.push_back(state_[kEffects]);
     const Term now = terms_.operation(key, operands_);
     state_[kEffects] = now;
-    for (const size_t place : changed_by(effect)) state_[place] = now;
+    for (const size_t place : changed_by(effect, slots_apart_)) state_[place] = now;
   }
 
   Terms& terms_;
   const Code& code_;
   State state_;
+  bool slots_apart_;
   std::vector<Term> operands_;
 };
 
@@ -196,13 +194,13 @@ std::optional<Finding> check_values(const Both& both) {
   State symbols(kPlaces);
   for (size_t place = 0; place < kPlaces; ++place) symbols[place] = terms.symbol(place);
 
-  Machine old_loop(terms, both.before, symbols);
+  Machine old_loop(terms, both.before, symbols, edit.slots_apart);
   const Tail old_tail = *find_tail(both.before, edit.old_begin, edit.old_end);
   old_loop.run(edit.old_begin, old_tail.decides);
   const Term old_decision = old_loop.decision(old_tail.decides);
   const State& old_after = old_loop.state();
 
-  Machine entry(terms, both.after, symbols);
+  Machine entry(terms, both.after, symbols, edit.slots_apart);
   entry.run(edit.new_begin, edit.new_loop_begin);
   State start = entry.state();
   for (size_t place = kShared; place < kPlaces; ++place)
@@ -217,7 +215,7 @@ std::optional<Finding> check_values(const Both& both) {
   for (size_t place = 0; place < kLocations; ++place)
     if (!matter[place]) start[place] = terms.undefined(place);
 
-  Machine new_loop(terms, both.after, start);
+  Machine new_loop(terms, both.after, start, edit.slots_apart);
   const Tail new_tail = *find_tail(both.after, edit.new_loop_begin, edit.new_loop_end);
   new_loop.run(edit.new_loop_begin, new_tail.decides);
   if (old_tail.words != new_tail.words || new_loop.decision(new_tail.decides) != old_decision)
@@ -238,7 +236,7 @@ std::optional<Finding> check_values(const Both& both) {
             : place_name(place) + " are not those of the old loop, in its order"};
   }
 
-  Machine leave(terms, both.after, new_after);
+  Machine leave(terms, both.after, new_after, edit.slots_apart);
   leave.run(edit.new_loop_end, edit.new_end);
   for (size_t place = 0; place < kPlaces; ++place) {
     if (place < kLocations && !live_out[place]) continue;

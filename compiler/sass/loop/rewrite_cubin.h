@@ -1,0 +1,18 @@
+// The whole stage: a cubin in, the same cubin with its steady loop rewritten out.
+#pragma once
+
+#include "compiler/sass/loop/rewrite_loop.h"
+
+namespace tilec::sass {
+
+struct RewrittenCubin {
+  std::vector<uint8_t> file;
+  int registers = 0;  // per thread, as recorded now
+};
+
+/// Rewrites the steady loop of the first kernel that `file` holds.
+/// Errors: why the cubin is left as it is, one plain line.
+OrWhyNot<RewrittenCubin> rewrite_cubin(std::span<const uint8_t> file, const RewriteOptions& options,
+                                       const AfterPass& after = {});
+
+}  // namespace tilec::sass

@@ -1,0 +1,179 @@
+#include "compiler/sass/loop/rewrite_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/sass/loop/enter_leave.h"
+#include "compiler/sass/loop/set_control.h"
+#include "compiler/sass/retarget.h"
+
+namespace tilec::sass {
+namespace {
+
+constexpr size_t kStackPointer = 1;  // R1 by the ABI, whether or not the kernel has a stack
+
+bool is_fragment_load(const Products& products, size_t op) {
+  return std::ranges::any_of(
+      products.steps, [&](const Step& step) { return std::ranges::binary_search(step.loads, op); });
+}
+
+Registers written_by(const LoopOp& op) {
+  Registers out;
+  for (const Operand& written : op.operands.writes())
+    if (written.file == File::general)
+      for (int r = 0; r < written.count; ++r) out.set(static_cast<size_t>(written.first + r));
+  return out;
+}
+
+Registers find_free(const Kernel& kernel, const Body& body, const Products& products, int most) {
+  const std::vector<Instruction> all = decode_all(kernel.words, body.sm);
+  const Flow flow = find_flow(all);
+  const std::vector<Registers> live = live_at_tops(all, flow);
+  Registers used;
+  for (size_t b = 0; b < flow.blocks.size(); ++b)
+    if (flow.blocks[b].begin == body.begin || flow.blocks[b].begin == body.end) used |= live[b];
+  // What is in these at the loop's top and end is moved elsewhere while it runs.
+  for (const int reg : products.accumulators) used.reset(static_cast<size_t>(reg));
+  if (products.steps[0].carried)
+    for (const size_t load : products.steps[0].loads) used &= ~written_by(body.ops[load]);
+  used.set(kStackPointer);
+  for (size_t i = 0; i < body.ops.size(); ++i) {
+    if (is_plain_fma(body.ops[i])) continue;
+    const Operands& operands = body.ops[i].operands;
+    const bool load = is_fragment_load(products, i);
+    for (const auto list :
+         {operands.reads(), load ? std::span<const Operand>{} : operands.writes()})
+      for (const Operand& operand : list)
+        if (operand.file == File::general)
+          for (int r = 0; r < operand.count; ++r) used.set(static_cast<size_t>(operand.first + r));
+  }
+  Registers free;
+  for (int reg = 0; reg < most; ++reg)
+    if (!used[static_cast<size_t>(reg)]) free.set(static_cast<size_t>(reg));
+  return free;
+}
+
+Body reorder(const Body& body, std::span<const size_t> order) {
+  Body out{.sm = body.sm, .begin = body.begin, .end = body.end};
+  for (const size_t op : order) out.ops.push_back(body.ops[op]);
+  return out;
+}
+
+std::vector<int> parities(const Products& products, std::span<const size_t> order) {
+  std::vector<int> of_op(order.size(), -1);
+  for (size_t s = 0; s < products.steps.size(); ++s)
+    for (const size_t load : products.steps[s].loads) of_op[load] = static_cast<int>(s % 2);
+  std::vector<int> out;
+  for (const size_t op : order) out.push_back(of_op[op]);
+  return out;
+}
+
+Rewritten put_together(const Kernel& kernel, const Body& body, std::span<const Word> enter,
+                       std::span<const Word> leave) {
+  Rewritten out;
+  Code& code = out.code;
+  const auto add = [&](Word word, size_t origin) {
+    code.words.push_back(word);
+    code.origins.push_back(origin);
+  };
+  for (size_t i = 0; i < body.begin; ++i) add(kernel.words[i], i);
+  out.edit = {.old_begin = body.begin, .old_end = body.end, .new_begin = code.words.size()};
+  for (const Word word : enter) add(word, body.begin);
+  out.edit.new_loop_begin = code.words.size();
+  for (const LoopOp& op : body.ops) add(op.instruction.word, op.origin);
+  out.edit.new_loop_end = code.words.size();
+  for (const Word word : leave) add(word, body.end - 1);
+  out.edit.new_end = code.words.size();
+  for (size_t i = body.end; i < kernel.words.size(); ++i) add(kernel.words[i], i);
+  return out;
+}
+
+// Branches keep what they lead to: instructions outside by their place, the loop by its top.
+std::string mend_branches(const Kernel& kernel, int sm, Rewritten& out) {
+  const LoopEdit& edit = out.edit;
+  const size_t grown = edit.new_end - edit.old_end;
+  for (size_t i = 0; i < out.code.words.size(); ++i) {
+    if (i >= edit.new_begin && i < edit.new_end && i + 1 != edit.new_loop_end) continue;
+    const size_t origin = out.code.origins[i];
+    const Instruction old =
+        decode(kernel.words[origin], static_cast<uint32_t>(origin * kWordBytes), sm);
+    if (!old.target) continue;
+    const auto index = static_cast<size_t>(*old.target) / kWordBytes;
+    size_t target = index;
+    if (i + 1 == edit.new_loop_end) {
+      target = edit.new_loop_begin;
+    } else if (index > edit.old_begin && index < edit.old_end) {
+      return "a branch leads into the loop";
+    } else if (index >= edit.old_end) {
+      target = index + grown;
+    }
+    const auto word = with_target(out.code.words[i], static_cast<uint32_t>(i * kWordBytes),
+                                  static_cast<int64_t>(target * kWordBytes), sm);
+    if (!word) return "a branch cannot be led elsewhere";
+    out.code.words[i] = *word;
+  }
+  return "";
+}
+
+int register_overhead(const Kernel& kernel, int sm) {
+  int highest = 0;
+  for (const Instruction& instruction : decode_all(kernel.words, sm))
+    for (const RegisterUse& use : instruction.registers())
+      if (use.first != kZeroRegister) highest = std::max(highest, use.first + use.count - 1);
+  return std::max(0, kernel.registers - highest - 1);
+}
+
+}  // namespace
+
+OrWhyNot<Rewritten> rewrite_loop(const Kernel& kernel, int sm, const RewriteOptions& options,
+                                 const AfterPass& after) {
+  const auto note = [&](const char* pass, const Body& body) {
+    if (after) after(pass, body);
+  };
+  const std::vector<Body> bodies = find_bodies(kernel, sm);
+  if (bodies.empty()) return WhyNot("no loop of one block whose instructions are all known");
+  const Body& body = bodies.front();
+  const OrWhyNot<Products> products = find_products(body);
+  if (!products) return WhyNot(products.error());
+  // From here on the loop is outer products and the rest, and we know which load feeds which.
+
+  const int overhead = register_overhead(kernel, sm);
+  const int most = options.max_registers - overhead;
+  const Registers free = find_free(kernel, body, *products, most);
+  const OrWhyNot<Placement> placement = place_registers(body, *products, free);
+  if (!placement) return WhyNot(placement.error());
+  const Body placed = apply_placement(body, *products, *placement);
+  note("place_registers", placed);
+
+  const auto order = order_loop(body, *products, options.order);
+  if (!order) return WhyNot(order.error());
+  const Body ordered = reorder(placed, *order);
+  note("order_loop", ordered);
+
+  const OrWhyNot<Body> controlled = set_control(ordered, parities(*products, *order));
+  if (!controlled) return WhyNot(controlled.error());
+  note("set_control", *controlled);
+  // The loop is what it will be; what is left is the way in and out.
+
+  const int waits = 0x3f & ~copy_scoreboards(body);
+  int spare = -1;
+  for (int reg = most - 1; reg >= 0; --reg)
+    if (free[static_cast<size_t>(reg)] &&
+        std::ranges::none_of(placement->renames, [&](const Rename& rename) {
+          return rename.from == reg || rename.to == reg;
+        }))
+      spare = reg;
+  const auto enter = move_registers(placement->renames, spare, waits);
+  const auto leave = move_registers(inverse(placement->renames), spare, waits);
+  if (!enter || !leave) return WhyNot(enter ? leave.error() : enter.error());
+  Rewritten out = put_together(kernel, *controlled, *enter, *leave);
+  out.edit.slots_apart = options.order.slots_apart;
+  if (const std::string why_not = mend_branches(kernel, sm, out); !why_not.empty())
+    return WhyNot(why_not);
+  out.code.registers =
+      std::max(kernel.registers, std::max(placement->highest, spare) + 1 + overhead);
+  return out;
+}
+
+}  // namespace tilec::sass
