@@ -52,7 +52,7 @@ bool applies(const Row& row, const Produced& produced, const Consumed& consumed)
 }
 
 // Stages from the read of operands to the write of a general register, as far as they matter here.
-int depth(Pipe pipe) {
+int depth(Pipe pipe, int sm) {
   switch (pipe) {
     case wide:
     case product_high:
@@ -60,7 +60,7 @@ int depth(Pipe pipe) {
     case half:
       return 10;
     case move_special:
-      return kFarApart;
+      return sm == 90 ? 6 : kFarApart;
     default:
       return 4;
   }
@@ -115,8 +115,8 @@ std::optional<int> latency(const Produced& produced, const Consumed& consumed, i
   return std::nullopt;
 }
 
-int write_after_write(Pipe first, Pipe second) {
-  return std::max(1, depth(first) - depth(second) + 1);
+int write_after_write(Pipe first, Pipe second, int sm) {
+  return std::max(1, depth(first, sm) - depth(second, sm) + 1);
 }
 
 bool goes_to_memory(const Instruction& instruction, const Operands& operands) {

@@ -52,8 +52,9 @@ inline constexpr int kFarApart = 48;
 /// Cycles on `sm`; none if the table lacks the pair. Not for producers of variable latency.
 std::optional<int> latency(const Produced& produced, const Consumed& consumed, int sm);
 
-/// Cycles between two writes of one register after which the second is sure to win.
-int write_after_write(Pipe first, Pipe second);
+/// Cycles between two writes of one register after which the second is sure to win. How long CS2R
+/// takes was measured on sm_90 alone.
+int write_after_write(Pipe first, Pipe second, int sm = 80);
 
 /// Whether the instruction goes to the memory pipe: loads, stores, asynchronous copies and the
 /// commits of these. Loads that never happen (guard @!PT) do not.

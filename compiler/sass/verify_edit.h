@@ -18,10 +18,12 @@
 //            order, with the same operands and guards; no load crosses one of them
 //   trips    the branch back depends on the same value
 //   words    no instruction of the loop is lost or added but copies and NOPs
-//   latency  a read stands at least the fixed latency behind the write (latency.h)
+//   latency  a read stands at least the fixed latency behind the write (latency.h), an access to
+//            memory four cycles behind the one before
 //   wait     a register that a load or another instruction of variable latency writes is read or
 //            overwritten behind a wait for its scoreboard; one that such an instruction reads is
-//            overwritten behind a wait too. Holds across trips, on the way in and on the way out
+//            overwritten behind a wait too. Holds across trips, on the way in and on the way out.
+//            No load from shared memory is under way at a barrier
 //   board    scoreboards that count asynchronous copies are left to them
 //   reuse    an operand in the reuse cache is not overwritten before the slot is read again, and
 //            no branch comes between

@@ -49,7 +49,18 @@ struct Moment {
   bool reached = false;
   int now = 0;  // cycles
   std::vector<Place> places;
+  int access = -kFarApart;  // when the last access to memory, or commit, issued
+  uint32_t access_origin = 0;
 };
+
+// Cycles from one access to memory, or commit, to the next. The assembler keeps them; a commit that
+// came sooner missed the copy before it.
+constexpr int kBetweenAccesses = 4;
+
+// An access that never happens: the assembler places some.
+bool is_idle(const Instruction& instruction) {
+  return instruction.guard.predicate == kTruePredicate && instruction.guard.negated;
+}
 
 // Scoreboards that tell that the instruction has read its operands: a bit each.
 int boards_of(const Control& control) {
@@ -125,6 +136,11 @@ class Walk {
     }
     bool changed = false;
     const int shift = into.now - from.now;
+    if (into.now - (from.access + shift) < kFarApart && from.access + shift > into.access) {
+      into.access = from.access + shift;
+      into.access_origin = from.access_origin;
+      changed = true;
+    }
     for (size_t p = 0; p < kLocations; ++p) {
       Place& to = into.places[p];
       const Place& other = from.places[p];
@@ -230,6 +246,10 @@ class Walk {
     const Operands& operands = code_.operands[i];
     const Control& control = instruction.control;
     const auto origin = static_cast<uint32_t>(i);
+    if (is_spaced(i)) {
+      moment.access = moment.now;
+      moment.access_origin = origin;
+    }
     if (operands.reads_late()) {
       const int board =
           control.read_barrier != kNoBarrier ? control.read_barrier : control.write_barrier;
@@ -266,7 +286,28 @@ class Walk {
     }
   }
 
+  bool is_spaced(size_t i) const {
+    const Operands& operands = code_.operands[i];
+    return (is_access(operands) || operands.effect == Effect::async_commit) &&
+           !is_idle(code_.at[i]);
+  }
+
+  void judge_access(const Moment& moment, size_t i) {
+    if (is_spaced(i) && (within(i) || within(moment.access_origin)) &&
+        moment.now - moment.access < kBetweenAccesses)
+      report(i, "latency",
+             fmt::format("an access to memory {} cycles after that of word {}, {} are needed",
+                         moment.now - moment.access, moment.access_origin, kBetweenAccesses));
+    if (code_.operands[i].effect != Effect::block_barrier) return;
+    for (const Place& place : moment.places)
+      if (place.pending != 0 && (within(i) || within(place.pending_origin)) &&
+          code_.operands[place.pending_origin].effect == Effect::shared_read)
+        report(i, "wait",
+               fmt::format("the load of word {} is under way at a barrier", place.pending_origin));
+  }
+
   void judge(const Moment& moment, size_t i, Pipe pipe) {
+    judge_access(moment, i);
     const Instruction& instruction = code_.at[i];
     const Operands& operands = code_.operands[i];
     const std::span<const Operand> reads = operands.reads();
@@ -317,7 +358,7 @@ class Walk {
              fmt::format("{} is overwritten while word {} may not have read it yet",
                          location_name(at), place.accessed_origin));
     for (const Write& write : std::span(place.fixed).first(place.fixed_count)) {
-      const int needed = write_after_write(write.pipe, pipe);
+      const int needed = write_after_write(write.pipe, pipe, code_.sm);
       if ((within(i) || within(write.origin)) && moment.now - write.time < needed)
         report(i, "latency",
                fmt::format("{} is overwritten {} cycles after word {} wrote it, {} are needed",

@@ -124,7 +124,8 @@ class Machine {
     const Term guard = guard_of(instruction, operands);
     // A guard's register is told by its term.
     const Word key = with_bits(without_registers(instruction), 12, 4, kTruePredicate);
-    // The assembler writes loads into RZ that never happen before some barriers: they stay there.
+    // The assembler writes three loads into RZ, which never happen, between a load and an
+    // asynchronous copy. Without them the copy may overtake the load: no load crosses them.
     const bool is_idle_load = effect == Effect::shared_read && operands.writes().empty();
     if (is_effect(effect) || is_idle_load) return apply(effect, instruction, key, guard);
     if (operands.writes().empty()) return;

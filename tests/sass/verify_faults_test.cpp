@@ -114,6 +114,39 @@ TEST_P(VerifyFaults, AStallShortened) {
   is_found(all, "latency", "all stalls 1");
 }
 
+TEST_P(VerifyFaults, AccessesTooClose) {
+  int close = 0;
+  for (const char* name : {"LDS", "LDGSTS"}) {
+    for (const size_t i : kernel.named(name)) {
+      if (i + 1 >= end() || name_of(at(i + 1)) != name || !at(i).guard.always()) continue;
+      Control control = at(i).control;
+      control.stall = 3;
+      is_found(kernel.with_control_of(i, control), "latency", fmt::format("word {}", i));
+      ++close;
+    }
+  }
+  EXPECT_GT(close, 0);
+}
+
+TEST_P(VerifyFaults, ALoadAfterTheIdleOnes) {
+  size_t idle = begin(), load = begin();
+  while (idle < end() && (name_of(at(idle)) != "LDS" || at(idle).guard.always())) ++idle;
+  if (idle == end()) GTEST_SKIP() << "no asynchronous copies";
+  for (size_t i = begin(); i < idle; ++i)
+    if (name_of(at(i)) == "LDS") load = i;
+  Edited edited = kernel;
+  if (load == begin()) {  // the loads stand behind: one goes before
+    load = idle;
+    while (name_of(at(load)) != "LDS" || !at(load).guard.always()) ++load;
+    std::rotate(edited.after.begin() + long(idle), edited.after.begin() + long(load),
+                edited.after.begin() + long(load) + 1);
+  } else {
+    std::rotate(edited.after.begin() + long(load), edited.after.begin() + long(load) + 1,
+                edited.after.begin() + long(idle) + 1);
+  }
+  is_found(edited, "values effects", "a load over the idle ones");
+}
+
 TEST_P(VerifyFaults, TwoRegistersSwapped) {
   const std::vector<size_t> words = ffmas();
   const size_t one = words.front(), other = words.back();
