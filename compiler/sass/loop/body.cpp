@@ -16,6 +16,10 @@ Word modifiers_of(Word word) {
   return with_bits(word, 105, 21, 0);
 }
 
+bool leads_out(const LoopOp& op, size_t end) {
+  return op.instruction.target == static_cast<int64_t>(end * kWordBytes);
+}
+
 int count_fmas(const Body& body) {
   return static_cast<int>(std::ranges::count_if(body.ops, is_plain_fma));
 }
@@ -38,6 +42,7 @@ std::vector<Body> find_bodies(const Kernel& kernel, int sm) {
       body.ops.push_back({all[i], operands_of(all[i]), i});
       known &= body.ops.back().operands.known;
     }
+    if (body.ops.size() > 1 && leads_out(body.ops[body.ops.size() - 2], block.end)) body.jumps = 2;
     if (known && count_fmas(body) > 0) bodies.push_back(std::move(body));
   }
   std::ranges::sort(bodies, std::greater{}, count_fmas);

@@ -19,11 +19,14 @@ struct LoopOp {
   size_t origin = 0;
 };
 
-/// Words begin .. end - 1; the last branches to the first.
+/// Words begin .. end - 1; the last branches to the first. Up to sm_89 the assembler writes two
+/// jumps,
+/// `@P CALL behind the loop` and then `BRA first`; from sm_90 on one, `@!P BRA first`.
 struct Body {
   int sm = 0;
   size_t begin = 0;
   size_t end = 0;
+  size_t jumps = 1;         // how many ops at the end jump
   std::vector<LoopOp> ops;  // in the order in which they issue
 };
 

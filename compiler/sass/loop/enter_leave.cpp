@@ -77,11 +77,13 @@ class Moves {
 }  // namespace
 
 OrWhyNot<std::vector<Word>> move_registers(std::span<const Rename> renames, int spare,
-                                           int wait_mask) {
+                                           int wait_mask, int cycles) {
   OrWhyNot<std::vector<Word>> moves = Moves(renames).write(spare);
   if (!moves) return moves;
   if (!moves->empty()) moves->push_back(pause(0));
-  moves->insert(moves->begin(), pause(wait_mask));
+  std::vector<Word> waits{pause(wait_mask)};
+  while (static_cast<int>(waits.size()) * kPause < cycles) waits.push_back(pause(0));
+  moves->insert(moves->begin(), waits.begin(), waits.end());
   return moves;
 }
 

@@ -110,7 +110,8 @@ class Weaver {
     }
     while (issue_next(kNever, kNever)) {
     }
-    order_.push_back(body_.ops.size() - 1);
+    for (size_t op = body_.ops.size() - body_.jumps; op < body_.ops.size(); ++op)
+      order_.push_back(op);
     if (order_.size() != body_.ops.size()) return WhyNot("no order keeps all dependences");
     return order_;
   }
@@ -122,7 +123,7 @@ class Weaver {
     std::vector<size_t> step_of(body_.ops.size(), SIZE_MAX);
     for (size_t s = 0; s < products_.steps.size(); ++s)
       for (const size_t load : products_.steps[s].loads) step_of[load] = s;
-    for (size_t op = 0; op + 1 < body_.ops.size(); ++op)
+    for (size_t op = 0; op + body_.jumps < body_.ops.size(); ++op)
       if (!is_fma[op])
         items_.push_back({.op = op, .load = step_of[op] != SIZE_MAX, .step = step_of[op]});
   }

@@ -13,16 +13,16 @@ namespace tilec::sass {
 
 /// Distances in multiply-adds, which issue one a cycle. Measured on an H200.
 struct OrderRules {
-  int arrival = 40;  // from a step's last load to its first multiply-add
-  int gap = 8;       // between the loads of a step
-  int spread = 6;    // at most, between two of the other instructions
+  int arrival = 44;  // from a step's last load to its first multiply-add
+  int gap = 14;      // between the loads of a step
+  int spread = 20;   // at most, between two of the other instructions
   /// Between two block barriers no byte of shared memory is both read and written, by whichever
   /// thread: rules R8 and R9 of tile IR, which its verifier proves. Then no load passes a barrier,
   /// and that is enough; else none passes any store, copy or wait either.
   bool slots_apart = false;
 };
 
-/// A permutation of the indices of `body.ops`; the branch stays last.
+/// A permutation of the indices of `body.ops`; the jumps stay last.
 /// Errors: a load that cannot be issued before its step.
 OrWhyNot<std::vector<size_t>> order_loop(const Body& body, const Products& products,
                                          const OrderRules& rules);

@@ -10,9 +10,13 @@ struct RewrittenCubin {
   int registers = 0;  // per thread, as recorded now
 };
 
-/// Rewrites the steady loop of the first kernel that `file` holds.
+/// Called at the end of each part with its name: "rewrite_loop", "verify_edit", "replace_code".
+using AfterPart = std::function<void(const char* part)>;
+
+/// Rewrites the steady loop of the first kernel that `file` holds, proves it and writes it back.
 /// Errors: why the cubin is left as it is, one plain line.
 OrWhyNot<RewrittenCubin> rewrite_cubin(std::span<const uint8_t> file, const RewriteOptions& options,
-                                       const AfterPass& after = {});
+                                       const AfterPass& after = {},
+                                       const AfterPart& after_part = {});
 
 }  // namespace tilec::sass

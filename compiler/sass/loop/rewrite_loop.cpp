@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/sass/latency.h"
 #include "compiler/sass/loop/enter_leave.h"
 #include "compiler/sass/loop/set_control.h"
 #include "compiler/sass/retarget.h"
@@ -55,7 +56,7 @@ Registers find_free(const Kernel& kernel, const Body& body, const Products& prod
 }
 
 Body reorder(const Body& body, std::span<const size_t> order) {
-  Body out{.sm = body.sm, .begin = body.begin, .end = body.end};
+  Body out{.sm = body.sm, .begin = body.begin, .end = body.end, .jumps = body.jumps, .ops = {}};
   for (const size_t op : order) out.ops.push_back(body.ops[op]);
   return out;
 }
@@ -90,26 +91,27 @@ Rewritten put_together(const Kernel& kernel, const Body& body, std::span<const W
 }
 
 // Branches keep what they lead to: instructions outside by their place, the loop by its top.
-std::string mend_branches(const Kernel& kernel, int sm, Rewritten& out) {
+std::string mend_branches(const Kernel& kernel, const Body& body, Rewritten& out) {
   const LoopEdit& edit = out.edit;
   const size_t grown = edit.new_end - edit.old_end;
   for (size_t i = 0; i < out.code.words.size(); ++i) {
-    if (i >= edit.new_begin && i < edit.new_end && i + 1 != edit.new_loop_end) continue;
+    const bool in_loop = i + body.jumps >= edit.new_loop_end && i < edit.new_loop_end;
+    if (i >= edit.new_begin && i < edit.new_end && !in_loop) continue;
     const size_t origin = out.code.origins[i];
     const Instruction old =
-        decode(kernel.words[origin], static_cast<uint32_t>(origin * kWordBytes), sm);
+        decode(kernel.words[origin], static_cast<uint32_t>(origin * kWordBytes), body.sm);
     if (!old.target) continue;
     const auto index = static_cast<size_t>(*old.target) / kWordBytes;
     size_t target = index;
-    if (i + 1 == edit.new_loop_end) {
-      target = edit.new_loop_begin;
+    if (in_loop) {
+      target = i + 1 == edit.new_loop_end ? edit.new_loop_begin : edit.new_loop_end;
     } else if (index > edit.old_begin && index < edit.old_end) {
       return "a branch leads into the loop";
     } else if (index >= edit.old_end) {
       target = index + grown;
     }
     const auto word = with_target(out.code.words[i], static_cast<uint32_t>(i * kWordBytes),
-                                  static_cast<int64_t>(target * kWordBytes), sm);
+                                  static_cast<int64_t>(target * kWordBytes), body.sm);
     if (!word) return "a branch cannot be led elsewhere";
     out.code.words[i] = *word;
   }
@@ -164,12 +166,13 @@ OrWhyNot<Rewritten> rewrite_loop(const Kernel& kernel, int sm, const RewriteOpti
           return rename.from == reg || rename.to == reg;
         }))
       spare = reg;
-  const auto enter = move_registers(placement->renames, spare, waits);
-  const auto leave = move_registers(inverse(placement->renames), spare, waits);
+  // What stands before the loop did not expect its results to be read at once.
+  const auto enter = move_registers(placement->renames, spare, waits, kFarApart);
+  const auto leave = move_registers(inverse(placement->renames), spare, waits, 0);
   if (!enter || !leave) return WhyNot(enter ? leave.error() : enter.error());
   Rewritten out = put_together(kernel, *controlled, *enter, *leave);
   out.edit.slots_apart = options.order.slots_apart;
-  if (const std::string why_not = mend_branches(kernel, sm, out); !why_not.empty())
+  if (const std::string why_not = mend_branches(kernel, body, out); !why_not.empty())
     return WhyNot(why_not);
   out.code.registers =
       std::max(kernel.registers, std::max(placement->highest, spare) + 1 + overhead);

@@ -194,13 +194,15 @@ class Controller {
     const Guard& guard = consumer.instruction.guard;
     const bool guards = file == File::predicate && !guard.always() &&
                         place == place_of(File::predicate, guard.predicate);
+    const bool upper_too = pipe(producer) == Pipe::wide;
+    const bool addend_too = pipe(consumer) == Pipe::wide;
     int cycles = 0;
-    for (const bool upper : {false, true})
-      for (const bool read_upper : {false, true})
-        if (const auto known = latency({pipe(producer), file, upper},
-                                       {pipe(consumer), guards, read_upper}, out_.sm))
-          cycles = std::max(cycles, *known);
-    return cycles > 0 ? cycles : kFarApart;
+    for (int upper = 0; upper <= int{upper_too}; ++upper)
+      for (int addend = 0; addend <= int{addend_too}; ++addend)
+        cycles = std::max(cycles, latency({pipe(producer), file, upper != 0},
+                                          {pipe(consumer), guards, addend != 0}, out_.sm)
+                                      .value_or(kFarApart));
+    return cycles;
   }
 
   static bool reads_slot(const LoopOp& op, Slot slot) {
@@ -227,7 +229,7 @@ class Controller {
         const Written& last = written[place];
         if (last.time == INT64_MIN) return;
         const int cycles = read ? read_after_write(op(last.by), op(at), file, place)
-                                : write_after_write(pipe(op(last.by)), pipe(op(at)));
+                                : write_after_write(pipe(op(last.by)), pipe(op(at)), out_.sm);
         earliest = std::max(earliest, last.time + cycles);
       };
       each_place(operands.reads(), [&](size_t p, File file) { wait_for(p, file, true); });
