@@ -86,6 +86,15 @@ void fill_without_shared(Spec& spec) {
   spec.shared_b = {};
 }
 
+// Where our own back end was measured to gain, on an H200: large tiles of a thread, whose
+// multiply-adds outnumber its loads, with slices copied well ahead. Smaller ones need two sets of
+// fragments that their share of the registers does not hold.
+bool sass_gains(const Spec& spec) {
+  constexpr int kLeastTile = 128;  // elements of C a thread
+  return spec.target == "sm_90a" && spec.warp && spec.thread.m * spec.thread.n >= kLeastTile &&
+         spec.copy == CopyMode::async && spec.stages >= 3;
+}
+
 }  // namespace
 
 int widest_fragment_vector(const Extent& thread, int bound) {
@@ -110,8 +119,8 @@ Spec fill_defaults(const Request& request, const Limits& limits, LayoutSearch se
   spec.layout = request.layout.value_or(OperandLayout{});
   spec.epilogue = request.epilogue ? *request.epilogue : default_epilogue();
   spec.edges = request.edges.value_or(Edges::guard);
-  spec.sass = request.sass.value_or(false);
   spec.target = limits.target;
+  spec.sass = request.sass.value_or(sass_gains(spec));
 
   VectorRequest shared = request.vector_shared.value_or(VectorRequest{kWidestVector, false});
   spec.vector_shared =

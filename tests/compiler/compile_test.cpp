@@ -101,7 +101,7 @@ TEST(Compile, KeepsThePtxThatAnAssemblerRefuses) {
 
 TEST(Compile, DumpsThePassesAskedFor) {
   const dsl::Result<Artifact> artifact =
-      compile(spec_of(kMission), *find_target("sm_90a"),
+      compile(spec_of(std::string(kMission) + " sass on"), *find_target("sm_90a"),
               {.dump_after = {"all"}, .assembler = Assembler::none});
   ASSERT_TRUE(artifact);
   ASSERT_EQ(artifact->dumps.size(), passes::all().size() + 1);
