@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "compiler/ir/verify.h"
 #include "compiler/passes/build_kernel.h"
 #include "compiler/passes/passes_list.h"
+#include "compiler/sass/listing.h"
 #include "compiler/sass/loop/rewrite_cubin.h"
 
 namespace tilec {
@@ -29,15 +31,23 @@ class Watch {
   ir::Kernel after(const std::string& pass, ir::Kernel kernel) {
     if (failed()) return kernel;
     lap(pass);
-    const bool dump =
-        std::any_of(options_.dump_after.begin(), options_.dump_after.end(),
-                    [&](const std::string& wanted) { return wanted == pass || wanted == "all"; });
-    if (dump) artifact_.dumps.push_back({pass, ir::print(kernel)});
+    if (dumps(pass)) artifact_.dumps.push_back({pass, ir::print(kernel)});
     if (const dsl::Result<void> verified = ir::verify(kernel); !verified)
       error_ = dsl::Error::internal(fmt::format(
           "after {}: {}\n{}", pass, verified.error().diagnostics[0].message, ir::print(kernel)));
     lap("verify");
     return kernel;
+  }
+
+  /// The same behind the assembler, where the loop's own verifier comes last.
+  void after_sass(const std::string& pass, const std::string& text) {
+    artifact_.dumps.push_back({pass, text});
+  }
+
+  bool dumps(const std::string& pass) const {
+    return std::any_of(
+        options_.dump_after.begin(), options_.dump_after.end(),
+        [&](const std::string& wanted) { return wanted == pass || wanted == "all"; });
   }
 
   void lap(const std::string& stage) {
@@ -71,11 +81,21 @@ int registers_to_spare(const Artifact& artifact, const Target& target) {
   return dsl::registers_allowed(spec, derived.threads, target.limits);
 }
 
-void rewrite_loop(const Target& target, Artifact& artifact) {
+std::string list_body(const sass::Body& body) {
+  std::vector<sass::Instruction> instructions;
+  for (const sass::LoopOp& op : body.ops) instructions.push_back(op.instruction);
+  return sass::list_instructions(instructions);
+}
+
+void rewrite_loop(const Target& target, Artifact& artifact, Watch& watch) {
   // ir::verify has proved rules R8 and R9 of this kernel.
   const sass::RewriteOptions options{.order = {.slots_apart = true},
                                      .max_registers = registers_to_spare(artifact, target)};
-  sass::OrWhyNot<sass::RewrittenCubin> rewritten = sass::rewrite_cubin(artifact.cubin, options);
+  const auto dump = [&](const char* pass, const sass::Body& body) {
+    if (watch.dumps(pass)) watch.after_sass(pass, list_body(body));
+  };
+  sass::OrWhyNot<sass::RewrittenCubin> rewritten = sass::rewrite_cubin(
+      artifact.cubin, options, dump, [&](const char* part) { watch.lap(part); });
   if (!rewritten) {
     artifact.sass.why_not = rewritten.error();
     return;
@@ -86,6 +106,12 @@ void rewrite_loop(const Target& target, Artifact& artifact) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> sass_passes() {
+  static constexpr std::array<std::string_view, 4> kPasses = {"assemble", "place_registers",
+                                                              "order_loop", "set_control"};
+  return kPasses;
+}
 
 dsl::Result<Artifact> compile(const dsl::Spec& spec, const Target& target,
                               const CompileOptions& options) {
@@ -124,8 +150,11 @@ dsl::Result<Artifact> compile(const dsl::Spec& spec, const Target& target,
   if (assembled) {
     out.cubin = std::move(assembled->cubin);
     out.assembler = std::move(assembled->report);
-    if (spec.sass) rewrite_loop(target, out);
-    watch.lap("rewrite_loop");
+    if (watch.dumps("assemble"))
+      watch.after_sass("assemble", sass::list_cubin(out.cubin).value_or(""));
+    watch.lap("");
+    out.times.pop_back();
+    if (spec.sass) rewrite_loop(target, out, watch);
     return out;
   }
   const dsl::Diagnostic& why = assembled.error().diagnostics[0];

@@ -1,7 +1,9 @@
 // The road from a spec to a cubin: one straight list of passes, and one call that walks it.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/artifact.h"
@@ -17,6 +19,11 @@ struct CompileOptions {
   Assembler assembler = Assembler::automatic;
   bool assemble_required = false;  // false: without an assembler the cubin stays empty
 };
+
+/// What CompileOptions::dump_after knows behind the passes over tile IR, in order: "assemble", and
+/// the passes on the steady loop. Their dumps are SASS, and there are none without an assembler, or
+/// of the passes behind one that gave the loop up.
+std::span<const std::string_view> sass_passes();
 
 /// Lowers `spec` for `target`. The PTX is always there; the cubin is empty where the assembler is
 /// `none`, or none was found and `assemble_required` is false (then assembler.log says what was

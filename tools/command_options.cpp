@@ -131,6 +131,7 @@ void set_up(CLI::App* app, CompileCommand& command) {
       ->type_name("DIR");
   std::map<std::string, std::string> passes = {{"all", "all"}, {"build_kernel", "build_kernel"}};
   for (const passes::PassInfo& pass : passes::all()) passes.emplace(pass.name, pass.name);
+  for (const std::string_view pass : sass_passes()) passes.emplace(pass, pass);
   app->add_option_function<std::vector<std::string>>(
          "--dump-after",
          [&command, passes](const std::vector<std::string>& words) {
@@ -138,8 +139,10 @@ void set_up(CLI::App* app, CompileCommand& command) {
              command.dump_after.push_back(named(passes, word, "pass"));
            }
          },
-         "the tile IR after these passes ('all': after each); without --emit it is the result, "
-         "else it goes to standard error, with -o to files")
+         fmt::format("the tile IR after these passes ('all': after each), or the SASS after {}; "
+                     "without --emit it is the result, else it goes to standard error, with -o to "
+                     "files",
+                     fmt::join(sass_passes(), ", ")))
       ->delimiter(',')
       ->allow_extra_args(false)
       ->take_all()
@@ -156,6 +159,10 @@ void finish(const CompileCommand& command) {
   if (command.assembler == Assembler::none && (emits(Stage::cubin) || emits(Stage::sass))) {
     throw fault("without an assembler there is neither cubin nor sass");
   }
+  if (command.assembler == Assembler::none)
+    for (const std::string& pass : command.dump_after)
+      if (std::ranges::count(sass_passes(), pass) != 0)
+        throw fault(fmt::format("{} comes behind the assembler, which is left out", pass));
   if (!command.directory.empty()) return;
   if (emit.size() > 1 && !command.json) throw fault("several stages need a folder: -o DIR");
   if (emits(Stage::cubin) && (command.json || isatty(STDOUT_FILENO) != 0)) {

@@ -42,13 +42,17 @@ bool wants(const CompileCommand& command, Stage stage) {
   return command.dump_after.empty() && stage == Stage::ptx;
 }
 
-dsl::Result<std::string> sass_text(const Artifact& artifact) {
+bool is_sass_pass(const std::string& pass) {
+  return std::ranges::count(sass_passes(), pass) != 0;
+}
+
+dsl::Result<std::string> sass_text(std::span<const uint8_t> cubin) {
   if (!sass::find_nvdisasm()) {
     fmt::print(stderr,
                "warning: no nvdisasm was found (tools/setup unpacks one): SASS text comes from our "
                "own tables, without most modifiers\n");
   }
-  return sass::list_cubin(artifact.cubin);
+  return sass::list_cubin(cubin);
 }
 
 /// One stage's bytes. Errors: machine, where there is no assembler.
@@ -70,7 +74,7 @@ dsl::Result<std::string> bytes_of(Stage stage, const Artifact& artifact) {
     case Stage::cubin:
       return std::string(artifact.cubin.begin(), artifact.cubin.end());
     case Stage::sass:
-      return sass_text(artifact);
+      return sass_text(artifact.cubin);
   }
   return std::string();
 }
@@ -79,21 +83,59 @@ std::string file_name(const dsl::Spec& spec, const StageRow& row) {
   return spec.name + std::string(row.extension);
 }
 
+/// Of a stage behind the assembler: as it was before our own passes.
+std::string assembled_name(const dsl::Spec& spec, const StageRow& row) {
+  return fmt::format("{}.assembled{}", spec.name, row.extension);
+}
+
 /// What the command makes of one kernel, ready to be written.
 struct Made {
   Artifact artifact;
   std::vector<OutputFile> files;      // of the stages, in order
-  std::vector<OutputFile> dumps;      // NAME.PASS.tile
+  std::vector<OutputFile> dumps;      // NAME.PASS.tile, NAME.PASS.sass
   std::vector<std::string> left_out;  // files that could not be made and were not asked for by name
 };
 
-dsl::Result<Made> make(const CompileCommand& command, const dsl::Spec& spec) {
-  bool assembled = std::ranges::any_of(
+CompileOptions options_of(const CompileCommand& command) {
+  const bool emits = std::ranges::any_of(
       kStages, [&](const StageRow& row) { return row.assembled && wants(command, row.stage); });
+  const bool dumps = std::ranges::any_of(command.dump_after, is_sass_pass);
+  const bool all = std::ranges::count(command.dump_after, "all") != 0;
   CompileOptions options;
   options.dump_after = command.dump_after;
-  options.assembler = assembled ? command.assembler : Assembler::none;
-  options.assemble_required = assembled && !command.emit.empty();
+  options.assembler = emits || dumps || all ? command.assembler : Assembler::none;
+  options.assemble_required = (emits && !command.emit.empty()) || dumps;
+  return options;
+}
+
+/// The code before our own passes, beside each stage that they changed.
+dsl::Result<void> add_assembled(const CompileCommand& command, const dsl::Spec& spec, Made& made) {
+  const SassReport& sass = made.artifact.sass;
+  for (const StageRow& row : kStages) {
+    if (!row.assembled || !wants(command, row.stage) || command.directory.empty()) continue;
+    if (!sass.rewritten) {
+      made.left_out.push_back(assembled_name(spec, row));
+      continue;
+    }
+    dsl::Result<std::string> bytes = std::string(sass.assembled.begin(), sass.assembled.end());
+    if (row.stage == Stage::sass) bytes = sass_text(sass.assembled);
+    if (!bytes) return tl::unexpected(std::move(bytes.error()));
+    made.files.push_back({assembled_name(spec, row), std::move(*bytes)});
+  }
+  return {};
+}
+
+/// Says why a pass that was asked for left no dump.
+void warn_of_missing(const CompileCommand& command, const Artifact& artifact) {
+  for (const std::string& pass : command.dump_after) {
+    if (!is_sass_pass(pass) || std::ranges::count(artifact.dumps, pass, &Dump::pass) != 0) continue;
+    fmt::print(stderr, "warning: nothing after {}: {}\n", pass,
+               artifact.spec.sass ? artifact.sass.why_not : "the spec says `sass off`");
+  }
+}
+
+dsl::Result<Made> make(const CompileCommand& command, const dsl::Spec& spec) {
+  const CompileOptions options = options_of(command);
   dsl::Result<Artifact> artifact = compile(spec, target_of(spec), options);
   if (!artifact) return tl::unexpected(std::move(artifact.error()));
 
@@ -111,8 +153,12 @@ dsl::Result<Made> make(const CompileCommand& command, const dsl::Spec& spec) {
       return tl::unexpected(std::move(bytes.error()));
     }
   }
+  if (auto added = add_assembled(command, spec, made); !added)
+    return tl::unexpected(std::move(added.error()));
+  warn_of_missing(command, made.artifact);
   for (const Dump& dump : made.artifact.dumps) {
-    made.dumps.push_back({fmt::format("{}.{}.tile", spec.name, dump.pass), dump.text});
+    const char* extension = is_sass_pass(dump.pass) ? "sass" : "tile";
+    made.dumps.push_back({fmt::format("{}.{}.{}", spec.name, dump.pass, extension), dump.text});
   }
   return made;
 }
@@ -132,7 +178,9 @@ void print_times(const dsl::Spec& spec, const std::vector<StageTime>& times) {
 std::vector<std::string> names_of(const CompileCommand& command, const dsl::Spec& spec) {
   std::vector<std::string> names;
   for (const StageRow& row : kStages) {
-    if (wants(command, row.stage)) names.push_back(file_name(spec, row));
+    if (!wants(command, row.stage)) continue;
+    names.push_back(file_name(spec, row));
+    if (row.assembled) names.push_back(assembled_name(spec, row));
   }
   return names;
 }

@@ -99,6 +99,14 @@ std::string list_kernel(const Kernel& kernel, int sm, const TextKernel* text) {
   return out;
 }
 
+std::string list_instructions(std::span<const Instruction> instructions) {
+  std::string out;
+  for (const Instruction& instruction : instructions)
+    out += fmt::format("{:04x}  {}  {}\n", instruction.offset, control_text(instruction.control),
+                       own_text(instruction));
+  return out;
+}
+
 dsl::Result<std::string> list_cubin(std::span<const uint8_t> cubin) {
   const dsl::Result<Cubin> read = read_cubin(cubin);
   if (!read) return tl::unexpected(read.error());

@@ -21,6 +21,10 @@ namespace tilec::sass {
 /// constants are missing, and the head says so. Ends with a line end.
 std::string list_kernel(const Kernel& kernel, int sm, const TextKernel* text);
 
+/// Instructions in the order given, from our own tables, one a line. Each bears the offset at which
+/// it was decoded: the passes on a loop dump these, so that two dumps tell what moved.
+std::string list_instructions(std::span<const Instruction> instructions);
+
 /// All kernels of a cubin, with nvdisasm's text where it is found and works.
 /// Errors: those of read_cubin.
 dsl::Result<std::string> list_cubin(std::span<const uint8_t> cubin);

@@ -148,6 +148,45 @@ TEST(Compile, CubinAndSass) {
   EXPECT_NE(sass.out.find("FFMA"), std::string::npos) << sass.out;
 }
 
+TEST(Compile, SassBeforeAndAfterOurOwnPasses) {
+  const std::string spec = "tile 128x256x8 warp 64x64 thread 8x16 stages 4 target sm_90a sass ";
+  Folder folder;
+  folder.write("gemm.assembled.sass", "of an earlier command");
+  Outcome off = tilec({"compile", spec + "off", "--emit", "cubin,sass", "-o", folder.path()});
+  if (off.code == 4) GTEST_SKIP() << "no assembler here: " << off.err;
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"gemm.cubin", "gemm.sass"}));
+  Outcome on = tilec({"compile", spec + "on", "--emit", "cubin,sass", "-o", folder.path()});
+  EXPECT_EQ(on.code, 0) << on.err;
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"gemm.assembled.cubin", "gemm.assembled.sass",
+                                                      "gemm.cubin", "gemm.sass"}));
+  EXPECT_NE(folder.read("gemm.cubin"), folder.read("gemm.assembled.cubin"));
+  EXPECT_NE(folder.read("gemm.sass"), folder.read("gemm.assembled.sass"));
+}
+
+TEST(Compile, DumpsOfThePassesBehindTheAssembler) {
+  EXPECT_EQ(
+      tilec({"compile", kSmallSpec, "--dump-after", "order_loop", "--assembler", "none"}).code, 2);
+  EXPECT_EQ(tilec({"compile", kSmallSpec, "--dump-after", "order_loop"}, kNoCuda).code, 4);
+  Outcome wrong = tilec({"compile", kSmallSpec, "--dump-after", "order_lop"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("did you mean `order_loop`"), std::string::npos) << wrong.err;
+  EXPECT_NE(tilec({"compile", "--help"}).out.find("place_registers"), std::string::npos);
+
+  Outcome off = tilec({"compile", kSmallSpec + " sass off", "--dump-after", "order_loop"});
+  if (off.code == 4) GTEST_SKIP() << "no assembler here: " << off.err;
+  EXPECT_EQ(off.code, 0);
+  EXPECT_EQ(off.out, "");
+  EXPECT_NE(off.err.find("nothing after order_loop: the spec says `sass off`"), std::string::npos);
+  Outcome on =
+      tilec({"compile", "tile 128x256x8 warp 64x64 thread 8x16 stages 4 target sm_90a sass on",
+             "--dump-after", "assemble,set_control", "--time-passes"});
+  EXPECT_EQ(on.code, 0) << on.err;
+  EXPECT_NE(on.out.find("// after assemble\n"), std::string::npos);
+  EXPECT_NE(on.out.find("// after set_control\n"), std::string::npos);
+  for (const char* part : {"rewrite_loop", "verify_edit", "replace_code"})
+    EXPECT_NE(on.err.find(part), std::string::npos) << on.err;
+}
+
 TEST(Compile, Json) {
   Outcome outcome = tilec({"compile", kSmallSpec, "--emit", "tile,ptx", "--json"}, kNoCuda);
   ASSERT_EQ(outcome.code, 0) << outcome.err;

@@ -48,9 +48,10 @@ def main():
             for target in TARGETS:
                 subprocess.run([tilec, "compile", path, *arguments, "--target", target, "--emit",
                                 "cubin", "-o", folder], check=True, capture_output=True)
-                cubin, = pathlib.Path(folder).glob("*.cubin")
-                codes.setdefault(code_of(cubin.read_bytes()), []).append(target[3:5])
-                cubin.unlink()
+                made = sorted(pathlib.Path(folder).glob("*.cubin"))  # NAME.assembled.cubin first
+                codes.setdefault(code_of(made[0].read_bytes()), []).append(target[3:5])
+                for cubin in made:
+                    cubin.unlink()
             for code, machines in codes.items():
                 out.write(f"{','.join(machines)} {name} {len(code) // 16}\n".encode() + code)
 
