@@ -73,6 +73,18 @@ Json steady_loop(const SteadyLoop& loop) {
           {"lines", line_counts(loop.lines)}};
 }
 
+Json back_end(const BackEnd& back_end) {
+  const auto or_null = [](const std::optional<double>& v) { return v ? Json(*v) : Json(nullptr); };
+  Json out = {{"rewritten", back_end.rewritten}};
+  if (!back_end.rewritten) out["why_not"] = back_end.why_not;
+  out["measured_on_target"] = back_end.measured;
+  out["registers"] = {{"assembled", back_end.registers_assembled}, {"now", back_end.registers}};
+  out["cycles_per_fma"] = {{"predicted", true},
+                           {"assembled", or_null(back_end.cycles_per_fma_assembled)},
+                           {"now", or_null(back_end.cycles_per_fma)}};
+  return out;
+}
+
 Json occupancy(const Occupancy& occupancy) {
   return {{"blocks_per_sm", occupancy.blocks_per_sm},
           {"warps_per_sm", occupancy.warps_per_sm},
@@ -109,6 +121,7 @@ std::string to_json(const Report& report) {
       {"ideal_share", report.ideal_share},
       {"shared_conflicts", {{"predicted", true}, {"wavefronts", report.shared_conflicts}}}};
   if (report.steady) json["steady_loop"] = steady_loop(*report.steady);
+  if (report.back_end) json["sass"] = back_end(*report.back_end);
   if (report.code)
     json["kernel"] = {
         {"instructions", report.code->instructions},       {"fma", report.code->fma},

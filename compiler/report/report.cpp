@@ -160,6 +160,7 @@ dsl::Result<Report> build_report(const Artifact& artifact, const Target& target,
   report.code = count_kernel(instructions, work);
   report.code->checked = lines != nullptr;
   report.code->mismatches = mismatches;
+  report.back_end = describe_back_end(artifact, target);
   report.steady = count_steady_loop(instructions, flow, work, kernel.lines, artifact.tile);
   if (shape) {
     report.executed = count_executed(instructions, flow, work, *shape);

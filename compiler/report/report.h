@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "compiler/artifact.h"
+#include "compiler/report/back_end.h"
 #include "compiler/sass/banks.h"
 #include "compiler/sass/classes.h"
 #include "compiler/sass/disassemble.h"
@@ -127,6 +128,7 @@ struct Report {
   Occupancy occupancy;
   int64_t shared_conflicts = 0;  // predicted: extra wavefronts of shared memory, a block and slice
   std::optional<KernelCounts> code;  // none without a cubin
+  std::optional<BackEnd> back_end;   // none without a cubin
   std::optional<SteadyLoop> steady;  // none without a loop that multiplies
   std::optional<Executed> executed;  // none without a shape, or without code
   int64_t spills() const { return spill_store_bytes + spill_load_bytes; }  // bytes

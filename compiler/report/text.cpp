@@ -293,6 +293,7 @@ std::string to_text(const Report& report, const TextStyle& style) {
                        counted(report.code->instructions, "instruction", "instructions"),
                        report.code->fma);
     if (report.code->checked) out += check_line(*report.code);
+    if (report.back_end) out += back_end_text(*report.back_end, report.target);
   }
   out += predictions(report);
   if (report.steady) out += ops_section(*report.steady, style);
