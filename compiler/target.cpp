@@ -15,14 +15,36 @@ dsl::Limits limits(const char* name, int threads_per_sm, int blocks_per_sm, int6
           .shared_bytes_per_sm = sm_kib * 1024};
 }
 
+Rates rates(const char* device, int sms, double clock_mhz, double dram_gb_per_s) {
+  return {.device = device, .sms = sms, .clock_mhz = clock_mhz, .dram_gb_per_s = dram_gb_per_s};
+}
+
 const std::array<Target, 6>& table() {
   static const std::array<Target, 6> rows = {{
-      {.limits = limits("sm_80", 2048, 32, 163, 164), .lanes_per_sm = 64, .ptx_version = 70},
-      {.limits = limits("sm_86", 1536, 16, 99, 100), .lanes_per_sm = 128, .ptx_version = 71},
-      {.limits = limits("sm_89", 1536, 24, 99, 100), .lanes_per_sm = 128, .ptx_version = 78},
-      {.limits = limits("sm_90a", 2048, 32, 227, 228), .lanes_per_sm = 128, .ptx_version = 80},
-      {.limits = limits("sm_100a", 2048, 32, 227, 228), .lanes_per_sm = 128, .ptx_version = 86},
-      {.limits = limits("sm_120a", 1536, 24, 99, 100), .lanes_per_sm = 128, .ptx_version = 87},
+      {.rates = rates("A100", 108, 1410, 1555),
+       .limits = limits("sm_80", 2048, 32, 163, 164),
+       .lanes_per_sm = 64,
+       .ptx_version = 70},
+      {.rates = rates("GeForce RTX 3090", 82, 1695, 936),
+       .limits = limits("sm_86", 1536, 16, 99, 100),
+       .lanes_per_sm = 128,
+       .ptx_version = 71},
+      {.rates = rates("L4", 58, 2040, 300),
+       .limits = limits("sm_89", 1536, 24, 99, 100),
+       .lanes_per_sm = 128,
+       .ptx_version = 78},
+      {.rates = rates("H200", 132, 1980, 4800),
+       .limits = limits("sm_90a", 2048, 32, 227, 228),
+       .lanes_per_sm = 128,
+       .ptx_version = 80},
+      {.rates = rates("B200", 148, 1965, 8000),
+       .limits = limits("sm_100a", 2048, 32, 227, 228),
+       .lanes_per_sm = 128,
+       .ptx_version = 86},
+      {.rates = rates("GeForce RTX 5090", 170, 2407, 1792),
+       .limits = limits("sm_120a", 1536, 24, 99, 100),
+       .lanes_per_sm = 128,
+       .ptx_version = 87},
   }};
   return rows;
 }

@@ -295,6 +295,7 @@ std::string to_text(const Report& report, const TextStyle& style) {
     if (report.code->checked) out += check_line(*report.code);
   }
   out += predictions(report);
+  if (report.prediction) out += prediction_text(*report.prediction);
   if (report.steady) out += ops_section(*report.steady, style);
   if (report.code) out += unknown_line(*report.code);
   const std::vector<std::string> lines = advice(report);
