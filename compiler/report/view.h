@@ -2,7 +2,8 @@
 // page.
 //
 //      offset st y waits rd wr reuse  banks  cost  tile   ptx  instruction
-//   ┃  05c0  02 y B01---- - 2 a--   e1 o2   2.0    45   812  FFMA R4, R84.reuse, R20, R4  // outer …
+//   ┃  05c0  02 y B01---- - 2 a--   e1 o2   2.0    45   812  FFMA R4, R84.reuse, R20, R4  // outer
+//   …
 //
 // `st` is the stall in cycles, `y` stands where the yield flag is set, `B` lists the scoreboards
 // waited for, `rd` and `wr` the one set by reading operands and by writing the result, `reuse` the

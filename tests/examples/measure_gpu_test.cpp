@@ -218,7 +218,8 @@ TEST_F(MeasureGpu, WordsThatAreWrong) {
     const char* said;
   };
   for (const Case& c :
-       {Case{"", 2, "Usage:"}, Case{"--help", 0, "Usage:"}, Case{"predictions", 2, "unknown measurement"},
+       {Case{"", 2, "Usage:"}, Case{"--help", 0, "Usage:"},
+        Case{"predictions", 2, "unknown measurement"},
         Case{"everything", 2, "unknown measurement 'everything'"},
         Case{"ladder shapes", 2, "here are two"}, Case{"--jobs 0 corpus", 2, "--jobs"},
         Case{"--replay x.tar.gz ladder", 2, "for matrix"},
