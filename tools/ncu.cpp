@@ -1,10 +1,11 @@
 #include "tools/ncu.h"
 
 #include <fmt/format.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <array>
 #include <cstdlib>
 #include <sstream>
 
@@ -15,16 +16,38 @@ bool is_program(const std::string& path) {
   return access(path.c_str(), X_OK) == 0;
 }
 
-std::string quoted(const std::string& word) {
-  std::string out = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
+struct Said {
+  std::string text;  // both outputs
+  int code = -1;     // exit code; -1: it could not be started, or a signal ended it
+};
+
+// Runs `words` as a child process, the first a program.
+Said run_child(std::vector<std::string> words) {
+  Said said;
+  int ends[2];
+  if (pipe(ends) != 0) return said;
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  pid_t child = 0;
+  const int fault = posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  if (fault == 0) {
+    std::array<char, 4096> buffer{};
+    for (ssize_t count = 0; (count = read(ends[0], buffer.data(), buffer.size())) > 0;)
+      said.text.append(buffer.data(), static_cast<size_t>(count));
+    int status = 0;
+    if (waitpid(child, &status, 0) == child && WIFEXITED(status)) said.code = WEXITSTATUS(status);
   }
-  return out + "'";
+  close(ends[0]);
+  return said;
 }
 
 // Cells of one line; a quoted cell may hold commas, "" is a quote in it.
@@ -97,29 +120,33 @@ dsl::Result<std::map<std::string, double>> profile_launch(const std::string& too
                                                           const std::vector<std::string>& metrics,
                                                           const std::string& kernel,
                                                           const std::vector<std::string>& command) {
-  std::string line = fmt::format(
-      "{} --csv --page raw --print-units base --clock-control none --target-processes all "
-      "--kernel-name {} --launch-count 1 --metrics {}",
-      quoted(tool), quoted(kernel), quoted(fmt::format("{}", fmt::join(metrics, ","))));
-  for (const std::string& word : command) line += " " + quoted(word);
-  line += " 2>&1";
-  FILE* pipe = popen(line.c_str(), "r");
-  if (pipe == nullptr)
-    return tl::unexpected(dsl::Error::machine("ncu-failed", "ncu could not be started"));
-  std::string said;
-  char buffer[4096];
-  while (const size_t count = fread(buffer, 1, sizeof buffer, pipe)) said.append(buffer, count);
-  const int status = pclose(pipe);
-  if (said.find("ERR_NVGPUCTRPERM") != std::string::npos)
+  std::vector<std::string> words = {tool,
+                                    "--csv",
+                                    "--page",
+                                    "raw",
+                                    "--print-units",
+                                    "base",
+                                    "--clock-control",
+                                    "none",
+                                    "--target-processes",
+                                    "all",
+                                    "--kernel-name",
+                                    kernel,
+                                    "--launch-count",
+                                    "1",
+                                    "--metrics",
+                                    fmt::format("{}", fmt::join(metrics, ","))};
+  words.insert(words.end(), command.begin(), command.end());
+  const Said said = run_child(std::move(words));
+  if (said.text.find("ERR_NVGPUCTRPERM") != std::string::npos)
     return tl::unexpected(dsl::Error::machine(
         "ncu-refused", "the driver keeps performance counters from this user (ERR_NVGPUCTRPERM)",
         "run as root, or load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0"));
-  std::map<std::string, double> values = parse_raw_page(said);
+  std::map<std::string, double> values = parse_raw_page(said.text);
   if (!values.empty()) return values;
-  return tl::unexpected(dsl::Error::machine(
-      "ncu-failed",
-      fmt::format("{} gave no counters (exit code {}): {}", tool,
-                  WIFEXITED(status) ? WEXITSTATUS(status) : status, last_lines(said))));
+  return tl::unexpected(
+      dsl::Error::machine("ncu-failed", fmt::format("{} gave no counters (exit code {}): {}", tool,
+                                                    said.code, last_lines(said.text))));
 }
 
 }  // namespace tilec

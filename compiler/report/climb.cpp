@@ -32,14 +32,13 @@ Cells head_of(const Climb& climb) {
 }
 
 Cells cells_of(const Rung& rung) {
-  const std::optional<double> product =
-      rung.fma_share ? std::optional(*rung.issue_rate() * *rung.fma_share) : std::nullopt;
+  const double product = rung.issue_rate().value_or(0) * rung.fma_share.value_or(0);
   Cells cells = {rung.name,
                  fmt::format("{:.2f}", rung.tflops),
                  fmt::format("{:.1f}", 100 * rung.share_of_peak),
                  or_dash(rung.fma_share, 1, 100),
                  or_dash(rung.issue_rate(), 3),
-                 or_dash(product, 1, 100),
+                 rung.fma_share ? fmt::format("{:.1f}", 100 * product) : std::string("-"),
                  or_dash(rung.sectors_per_request, 2),
                  or_dash(rung.wavefronts_per_shared_load, 2),
                  fmt::format("{}", rung.registers),
@@ -89,7 +88,8 @@ background:var(--panel)}tr:last-child td{border:0}
 ul{list-style:none;padding:0;display:grid;grid-template-columns:max-content 1fr 4em;gap:6px 12px;
 align-items:center;font-size:.9rem}li{display:contents}i{display:block;height:16px;
 border-radius:3px;background:var(--accent);min-width:1px}b{font-weight:600;text-align:right}
-details{font-size:.86rem;color:var(--soft);overflow-wrap:anywhere}summary{min-height:32px;cursor:pointer})";
+details{font-size:.86rem;color:var(--soft);overflow-wrap:anywhere}
+summary{min-height:32px;cursor:pointer})";
 
 }  // namespace
 

@@ -4,6 +4,22 @@
 
 namespace tilec {
 
+namespace {
+
+void add_losses(std::vector<Figure>& out, const std::optional<Prediction>& prediction) {
+  for (size_t l = 0; l < kLosses; ++l) {
+    const auto kind = static_cast<Loss>(l);
+    std::optional<double> points;
+    if (prediction) {
+      const auto row = std::ranges::find(prediction->losses, kind, &LossRow::kind);
+      points = row->points;
+    }
+    out.push_back({loss_figure(kind), loss_title(kind), points});
+  }
+}
+
+}  // namespace
+
 std::vector<Figure> figures(const Report& report) {
   using Value = std::optional<double>;
   const auto& code = report.code;
@@ -55,15 +71,7 @@ std::vector<Figure> figures(const Report& report) {
       {"loop_share", "share of peak in the loop of a full SM, predicted",
        prediction ? Value(prediction->loop_share) : Value()},
   };
-  for (size_t l = 0; l < kLosses; ++l) {
-    const auto kind = static_cast<Loss>(l);
-    Value points;
-    if (prediction) {
-      const auto row = std::ranges::find(prediction->losses, kind, &LossRow::kind);
-      points = row->points;
-    }
-    out.push_back({loss_figure(kind), loss_title(kind), points});
-  }
+  add_losses(out, prediction);
   return out;
 }
 
