@@ -15,14 +15,45 @@ dsl::Limits limits(const char* name, int threads_per_sm, int blocks_per_sm, int6
           .shared_bytes_per_sm = sm_kib * 1024};
 }
 
+// Where rates come from.
+//   Lanes: CUDA C++ programming guide, "Throughput of native arithmetic instructions".
+//   Shared memory, 128 bytes a cycle: the same guide, 32 banks of 4 bytes. Latencies of shared
+//   memory and the first-level cache: Luo et al., "Benchmarking and Dissecting the Nvidia Hopper
+//   GPU Architecture via Microbenchmarking", arXiv 2402.13499, rounded. Device, SMs, clock, DRAM:
+//   NVIDIA's data sheets of the devices named; the H200's SMs and clock also from
+//   examples/results/ladder_h200.json. Fitted to the H200's rows there, and taken over for the
+//   others: memory_latency (kernels that hold one block and load one slice ahead), barrier_latency,
+//   queue, l2_bytes, launch_us.
+Rates rates(const char* device, int sms, double clock_mhz, double dram_gb_per_s) {
+  return {.device = device, .sms = sms, .clock_mhz = clock_mhz, .dram_gb_per_s = dram_gb_per_s};
+}
+
 const std::array<Target, 6>& table() {
   static const std::array<Target, 6> rows = {{
-      {.limits = limits("sm_80", 2048, 32, 163, 164), .lanes_per_sm = 64, .ptx_version = 70},
-      {.limits = limits("sm_86", 1536, 16, 99, 100), .lanes_per_sm = 128, .ptx_version = 71},
-      {.limits = limits("sm_89", 1536, 24, 99, 100), .lanes_per_sm = 128, .ptx_version = 78},
-      {.limits = limits("sm_90a", 2048, 32, 227, 228), .lanes_per_sm = 128, .ptx_version = 80},
-      {.limits = limits("sm_100a", 2048, 32, 227, 228), .lanes_per_sm = 128, .ptx_version = 86},
-      {.limits = limits("sm_120a", 1536, 24, 99, 100), .lanes_per_sm = 128, .ptx_version = 87},
+      {.rates = rates("A100", 108, 1410, 1555),
+       .limits = limits("sm_80", 2048, 32, 163, 164),
+       .lanes_per_sm = 64,
+       .ptx_version = 70},
+      {.rates = rates("GeForce RTX 3090", 82, 1695, 936),
+       .limits = limits("sm_86", 1536, 16, 99, 100),
+       .lanes_per_sm = 128,
+       .ptx_version = 71},
+      {.rates = rates("L4", 58, 2040, 300),
+       .limits = limits("sm_89", 1536, 24, 99, 100),
+       .lanes_per_sm = 128,
+       .ptx_version = 78},
+      {.rates = rates("H200", 132, 1980, 4800),
+       .limits = limits("sm_90a", 2048, 32, 227, 228),
+       .lanes_per_sm = 128,
+       .ptx_version = 80},
+      {.rates = rates("B200", 148, 1965, 8000),
+       .limits = limits("sm_100a", 2048, 32, 227, 228),
+       .lanes_per_sm = 128,
+       .ptx_version = 86},
+      {.rates = rates("GeForce RTX 5090", 170, 2407, 1792),
+       .limits = limits("sm_120a", 1536, 24, 99, 100),
+       .lanes_per_sm = 128,
+       .ptx_version = 87},
   }};
   return rows;
 }

@@ -9,7 +9,29 @@
 
 namespace tilec {
 
+/// What an SM does in a cycle, and how long it takes: the numbers that the loop model
+/// (compiler/report/simulate.h) runs on. Throughputs are of one SM. target.cpp says where each
+/// comes from, and which are taken over from a neighbour.
+struct Rates {
+  const char* device = "";    // a well-known device of the target
+  int sms = 0;                // of that device
+  double clock_mhz = 0;       // highest SM clock
+  double dram_gb_per_s = 0;   // 10^9 bytes per second
+  int integer_lanes = 64;     // integer and logic operations per cycle
+  int double_lanes = 64;      // f64 FMAs per cycle
+  int special_lanes = 16;     // MUFU, conversions
+  double shared_bytes = 128;  // shared memory and L1, per cycle
+  double l2_bytes = 32;       // from the second-level cache, per cycle and SM, all SMs busy
+  int shared_latency = 30;    // cycles, LDS to its use
+  int l1_latency = 40;        // cycles, a load that hits the first-level cache
+  int memory_latency = 800;   // ... of a slice that no SM has asked for before
+  int barrier_latency = 20;   // cycles, last arrival at BAR.SYNC to the next instruction
+  int queue = 8;              // memory instructions of a scheduler that wait for the pipe
+  double launch_us = 1;       // microseconds of a launch beyond its blocks
+};
+
 struct Target {
+  Rates rates;
   dsl::Limits limits;      // limits.target is the name
   int lanes_per_sm = 128;  // f32 FMA lanes; FLOP per clock and SM = 2 * lanes
   int schedulers = 4;      // warp schedulers per SM

@@ -30,6 +30,14 @@ const std::vector<CountedRow>& counted() {
        [](const RunResult& r) { return r.counters->wavefronts_per_shared_load; }},
       {{"warp_instructions", "warp instructions of the whole run, counted", {}},
        [](const RunResult& r) { return static_cast<double>(r.counters->warp_instructions); }},
+      {{"counted_fma", "warp instructions of the whole run that are multiply-adds, counted", {}},
+       [](const RunResult& r) { return static_cast<double>(r.counters->fma); }},
+      {{"counted_fma_share", "counted_fma / warp_instructions", {}},
+       [](const RunResult& r) { return r.counters->fma_share; }},
+      {{"blocks", "blocks of the run", {}},
+       [](const RunResult& r) { return static_cast<double>(r.counters->blocks); }},
+      {{"barriers", "barriers of the run, warp instructions", {}},
+       [](const RunResult& r) { return static_cast<double>(r.counters->barriers); }},
       {{"max_error", "largest error of the run, as a share of its bound", {}},
        [](const RunResult& r) {
          return r.check ? r.check->max_error : std::numeric_limits<double>::quiet_NaN();
@@ -38,18 +46,10 @@ const std::vector<CountedRow>& counted() {
   return rows;
 }
 
-/// Large enough that a steady state shows, small enough for the CPU.
-dsl::GemmShape shape_to_count(const dsl::Spec& spec) {
-  return {int64_t{2} * spec.tile.m, int64_t{2} * spec.tile.n, int64_t{4} * spec.tile_k};
-}
-
 dsl::Result<ExtraFigures> count(const dsl::Spec& spec, std::optional<dsl::GemmShape> shape) {
-  dsl::Result<std::unique_ptr<Device>> device = take_device("cpu");
-  if (!device) return tl::unexpected(std::move(device.error()));
-  GemmProblem problem{.shape = shape.value_or(shape_to_count(spec))};
-  dsl::Result<RunResult> result = run_kernel(**device, spec, problem, {}, Assembler::none);
+  dsl::Result<RunResult> result = count_on_cpu(spec, shape);
   if (!result) return tl::unexpected(std::move(result.error()));
-  fmt::print(stderr, "counted on the CPU at {}\n", to_string(problem.shape));
+  fmt::print(stderr, "counted on the CPU at {}\n", to_string(result->problem.shape));
   return counted_figures(*result);
 }
 

@@ -39,6 +39,10 @@ struct Parsed {
   OptCommand opt;
   CheckCommand check;
   EmulateCommand emulate;
+  DiffCommand diff;
+  ClimbCommand climb;
+  BenchWords climb_words;
+  ProfileCommand profile;
 };
 
 struct Row {
@@ -64,7 +68,10 @@ const std::vector<Row>& rows() {
       {"report", "where the instructions go: the report on the assembled kernel",
        fmt::format("{} --shape 4096x4096x4096", kSpec),
        [](CLI::App* app, Parsed& p) { set_up(app, p.report); },
-       [](Parsed& p) -> Command { return p.report; }},
+       [](Parsed& p) -> Command {
+         finish(p.report);
+         return p.report;
+       }},
       {"run", "run and check a kernel; on a GPU, time it beside cuBLAS",
        fmt::format("{} --shape 512x512x512 --device cpu", kSpec),
        [](CLI::App* app, Parsed& p) { set_up(app, p.run); },
@@ -90,6 +97,24 @@ const std::vector<Row>& rows() {
          finish(p.check);
          return p.check;
        }},
+      {"diff", "what two kernels differ in, the cause first",
+       fmt::format("{} \"tile 128x128x16 warp 64x32 thread 8x8 stages 2 blocks_per_sm 2\"", kSpec),
+       [](CLI::App* app, Parsed& p) { set_up(app, p.diff); },
+       [](Parsed& p) -> Command {
+         finish(p.diff);
+         return p.diff;
+       }},
+      {"climb", "a table of kernels, rung by rung: speed, shares, what is read and held",
+       "examples/01_naive.tile examples/08_split_fragments.tile examples/12_best.tile",
+       [](CLI::App* app, Parsed& p) { set_up(app, p.climb, p.climb_words); },
+       [](Parsed& p) -> Command {
+         finish(p.climb, p.climb_words);
+         return p.climb;
+       }},
+      {"profile", "hardware counters beside the prediction; without a GPU, what the CPU counts",
+       fmt::format("{} --shape 256x256x64", kSpec),
+       [](CLI::App* app, Parsed& p) { set_up(app, p.profile); },
+       [](Parsed& p) -> Command { return p.profile; }},
       {"emulate", "run any PTX on the CPU, look for its faults and count; or launch it on a GPU",
        "examples/axpy.ptx --grid 4 --block 256 --arg 1000 --arg 2.5 --arg f32:1000=random:1 "
        "--arg f32:1000=fill:1 --out y=y.npy",

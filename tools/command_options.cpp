@@ -172,7 +172,47 @@ void finish(const CompileCommand& command) {
 
 void set_up(CLI::App* app, ReportCommand& command) {
   add_spec(app, command.choice);
-  add_shape(app, command.shape, "say what is executed for this shape too");
+  add_shape(app, command.shape,
+            "say what is executed for this shape too, and predict for it (default: 4096 cubed)");
+  app->add_flag("--sass-view", command.sass_view,
+                "every instruction with control fields, register banks, predicted cost, its lines "
+                "of tile IR and PTX");
+  app->add_option("--html", command.html, "write one self-contained page instead")
+      ->type_name("FILE");
+  add_assembler(app, command.assembler);
+  add_json(app, command.json);
+}
+
+void finish(const ReportCommand& command) {
+  if (command.sass_view && command.json) throw fault("--sass-view is a text: leave out --json");
+  if (command.sass_view && command.assembler == Assembler::none)
+    throw fault("without an assembler there is no sass to view");
+}
+
+void set_up(CLI::App* app, DiffCommand& command) {
+  app->add_option("A", command.before.spec,
+                  "a spec, a .tile file, or a .json file of report --json or run --json")
+      ->required();
+  app->add_option("B", command.after.spec, "the other")->required();
+  app->add_option("--kernel-a", command.before.kernel, "which kernel of a file that holds several");
+  app->add_option("--kernel-b", command.after.kernel, "the same for B");
+  add_target(app, command.before.target);
+  add_shape(app, command.shape, "shape of the prediction (default: 4096 cubed)");
+  add_assembler(app, command.assembler);
+  add_json(app, command.json);
+}
+
+void finish(DiffCommand& command) {
+  command.after.target = command.before.target;
+}
+
+void set_up(CLI::App* app, ProfileCommand& command) {
+  add_spec(app, command.choice);
+  app->add_option_function<std::string>(
+         "--shape", [&command](const std::string& word) { command.shape = shape_of(word); },
+         "rows and columns of C, and the length of the sums")
+      ->required()
+      ->type_name("MxNxK");
   add_assembler(app, command.assembler);
   add_json(app, command.json);
 }
@@ -290,6 +330,38 @@ void finish(BenchCommand& command, const BenchWords& words) {
   }
   for (const std::string& shape : shapes) command.shapes.push_back(shape_of(shape));
   if (command.choices.empty()) throw fault("SPEC is required");
+}
+
+void set_up(CLI::App* app, ClimbCommand& command, BenchWords& words) {
+  app->add_option("SPEC", words.words, "specs: .tile files, or specs in quotes")->required();
+  app->add_option("--shape", words.shapes,
+                  "shapes, with commas between (default: 4096, 2048 and 8192 cubed); the first is "
+                  "the table's")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->take_all()
+      ->type_name("MxNxK");
+  app->add_option("--kernel", words.shared.kernel, "which kernel of files that hold several");
+  add_target(app, words.shared.target);
+  app->add_option_function<std::string>(
+      "--device",
+      [&command](const std::string& name) {
+        const std::map<std::string, std::string> devices = {{"gpu", "gpu"}, {"model", "model"}};
+        command.device = named(devices, name, "device");
+      },
+      "gpu: measure; model: predict, and count on the CPU (default: gpu if there is one)");
+  app->add_option("--html", command.html, "write one self-contained page instead")
+      ->type_name("FILE");
+  add_json(app, command.json);
+}
+
+void finish(ClimbCommand& command, const BenchWords& words) {
+  BenchCommand same;
+  finish(same, words);
+  command.choices = same.choices;
+  command.shapes = same.shapes;
+  if (command.shapes.empty())
+    command.shapes = {{4096, 4096, 4096}, {2048, 2048, 2048}, {8192, 8192, 8192}};
 }
 
 }  // namespace tilec

@@ -30,7 +30,14 @@ void set_up(CLI::App* app, OptCommand& command);
 void set_up(CLI::App* app, CheckCommand& command);
 void set_up(CLI::App* app, EmulateCommand& command);  // emulate_options.cpp
 
+void set_up(CLI::App* app, DiffCommand& command);
+void set_up(CLI::App* app, ClimbCommand& command, BenchWords& words);
+void set_up(CLI::App* app, ProfileCommand& command);
+
 void finish(const CompileCommand& command);
+void finish(const ReportCommand& command);
+void finish(DiffCommand& command);
+void finish(ClimbCommand& command, const BenchWords& words);
 void finish(RunCommand& command);
 void finish(BenchCommand& command, const BenchWords& words);
 void finish(const CheckCommand& command);

@@ -49,6 +49,31 @@ struct ReportCommand {
   SpecChoice choice;
   std::optional<dsl::GemmShape> shape;
   Assembler assembler = Assembler::automatic;
+  bool sass_view = false;
+  std::string html;  // a file to write the page to; empty: none
+  bool json = false;
+};
+
+struct DiffCommand {
+  SpecChoice before;  // or a file that `report --json` or `run --json` wrote
+  SpecChoice after;
+  std::optional<dsl::GemmShape> shape;
+  Assembler assembler = Assembler::automatic;
+  bool json = false;
+};
+
+struct ClimbCommand {
+  std::vector<SpecChoice> choices;
+  std::vector<dsl::GemmShape> shapes;  // the first is the table's; the others show size effects
+  std::string device;                  // "gpu", "model" or empty: the GPU if there is one
+  std::string html;                    // a file to write the page to; empty: none
+  bool json = false;
+};
+
+struct ProfileCommand {
+  SpecChoice choice;
+  dsl::GemmShape shape;
+  Assembler assembler = Assembler::automatic;
   bool json = false;
 };
 
@@ -102,7 +127,8 @@ struct EmulateCommand {
 };
 
 using Command = std::variant<ExplainCommand, CompileCommand, ReportCommand, RunCommand,
-                             BenchCommand, OptCommand, CheckCommand, EmulateCommand>;
+                             BenchCommand, OptCommand, CheckCommand, EmulateCommand, DiffCommand,
+                             ClimbCommand, ProfileCommand>;
 
 /// What a command line comes to: a command, or an exit code with all said already (help, a fault).
 /// Prints help to standard output and faults to standard error.
@@ -117,5 +143,8 @@ dsl::Result<void> run(const BenchCommand& command);
 dsl::Result<void> run(const OptCommand& command);
 dsl::Result<void> run(const CheckCommand& command);
 dsl::Result<void> run(const EmulateCommand& command);
+dsl::Result<void> run(const DiffCommand& command);
+dsl::Result<void> run(const ClimbCommand& command);
+dsl::Result<void> run(const ProfileCommand& command);
 
 }  // namespace tilec

@@ -57,6 +57,14 @@ dsl::Result<RunResult> run_kernel(Device& device, const dsl::Spec& spec, GemmPro
   return run_gemm(device, *artifact, *completed, options);
 }
 
+dsl::Result<RunResult> count_on_cpu(const dsl::Spec& spec, std::optional<dsl::GemmShape> shape) {
+  dsl::Result<std::unique_ptr<Device>> device = take_device("cpu");
+  if (!device) return tl::unexpected(std::move(device.error()));
+  const dsl::GemmShape usual{int64_t{2} * spec.tile.m, int64_t{2} * spec.tile.n,
+                             int64_t{4} * spec.tile_k};
+  return run_kernel(**device, spec, {.shape = shape.value_or(usual)}, {}, Assembler::none);
+}
+
 void say_progress(const std::string& what) {
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "{} ...\n", what);
 }

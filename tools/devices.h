@@ -31,4 +31,8 @@ void say_progress(const std::string& what);
 /// The error of a result that is wrong, for exit code 3.
 dsl::Error wrong_result(const RunResult& result);
 
+/// Runs a kernel on the CPU for what it counts; without a shape, two tiles by two, four slices.
+/// That is large enough that a steady state shows, small enough for the CPU.
+dsl::Result<RunResult> count_on_cpu(const dsl::Spec& spec, std::optional<dsl::GemmShape> shape);
+
 }  // namespace tilec

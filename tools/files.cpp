@@ -57,6 +57,16 @@ dsl::Result<void> write_files(const std::string& directory, const std::vector<Ou
   return {};
 }
 
+dsl::Result<void> write_file(const std::string& path, const std::string& bytes) {
+  const std::filesystem::path file(path);
+  std::error_code ignored;
+  if (!file.has_filename() || std::filesystem::is_directory(file, ignored))
+    return tl::unexpected(dsl::Error::machine(
+        "cannot-write", fmt::format("{} is a folder, and no name of a file", path)));
+  const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
+  return write_files(folder, {{file.filename().string(), bytes}});
+}
+
 void remove_files(const std::string& directory, const std::vector<std::string>& names) {
   std::error_code ignored;  // a file that was not there is as good as one removed
   for (const std::string& name : names) fs::remove(fs::path(directory) / name, ignored);

@@ -18,6 +18,10 @@ struct OutputFile {
 /// Errors: machine, "cannot-write" with the system's words; then no file of these has changed.
 dsl::Result<void> write_files(const std::string& directory, const std::vector<OutputFile>& files);
 
+/// Writes one file of any path, in the same way; its folder is made if it is not there.
+/// Errors: machine, "cannot-write"; also where `path` is a folder.
+dsl::Result<void> write_file(const std::string& path, const std::string& bytes);
+
 /// Removes files of these names from `directory`, those that are there: what an earlier command
 /// left must not be taken for what this one failed to make.
 void remove_files(const std::string& directory, const std::vector<std::string>& names);

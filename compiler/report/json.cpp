@@ -96,6 +96,40 @@ Json occupancy(const Occupancy& occupancy) {
           {"blocks_by_limit", occupancy.by_blocks}};
 }
 
+Json loss_table(const Prediction& prediction) {
+  Json out = Json::array();
+  for (const LossRow& row : prediction.losses)
+    out.push_back(
+        {{"loss", loss_name(row.kind)}, {"points", row.points}, {"clause", loss_clause(row.kind)}});
+  return out;
+}
+
+Json prediction_of(const Prediction& prediction) {
+  const dsl::GemmShape& shape = prediction.shape;
+  return {{"predicted", true},
+          {"shape", {{"m", shape.m}, {"n", shape.n}, {"k", shape.k}}},
+          {"device", prediction.device},
+          {"sm_count", prediction.sms},
+          {"clock_mhz", prediction.clock_mhz},
+          {"blocks_per_sm", prediction.blocks_per_sm},
+          {"blocks", prediction.blocks},
+          {"waves", prediction.waves},
+          {"kernel_us", prediction.kernel_us},
+          {"cycles", prediction.cycles},
+          {"cycles_per_slice", prediction.cycles_per_slice},
+          {"cycles_per_block", prediction.cycles_per_block},
+          {"loop_share", prediction.loop_share},
+          {"issue_rate", prediction.issue_rate},
+          {"critical", prediction.critical},
+          {"use",
+           {{"issue", prediction.use.issue},
+            {"fma", prediction.use.fma},
+            {"register_banks", prediction.use.banks},
+            {"shared_memory", prediction.use.shared},
+            {"second_level_cache", prediction.use.road},
+            {"dram", prediction.use.dram}}}};
+}
+
 std::string printed(const Json& json) {
   // Names and texts may hold anything; what is not UTF-8 is replaced, not thrown about.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -136,6 +170,11 @@ std::string to_json(const Report& report) {
                         {"trips", executed.trips},
                         {"instructions", executed.instructions},
                         {"fma", executed.fma}};
+  }
+  if (report.prediction) {
+    json["predicted_share_of_peak"] = report.prediction->share_of_peak;
+    json["loss_table"] = loss_table(*report.prediction);
+    json["prediction"] = prediction_of(*report.prediction);
   }
   return printed(json);
 }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "compiler/report/count.h"
+#include "compiler/report/predict.h"
 #include "compiler/sass/cross_check.h"
 #include "dsl/banks.h"
 #include "dsl/format.h"
@@ -170,6 +171,9 @@ dsl::Result<Report> build_report(const Artifact& artifact, const Target& target,
           (shape->m + tile.m - 1) / tile.m * ((shape->n + tile.n - 1) / tile.n);
     }
   }
+  report.prediction =
+      predict({artifact, target, kernel, instructions, flow, work, report.occupancy.blocks_per_sm},
+              shape.value_or(kUsualShape));
   return report;
 }
 

@@ -24,6 +24,7 @@
 
 #include "compiler/artifact.h"
 #include "compiler/report/back_end.h"
+#include "compiler/report/prediction.h"
 #include "compiler/sass/banks.h"
 #include "compiler/sass/classes.h"
 #include "compiler/sass/disassemble.h"
@@ -113,6 +114,9 @@ struct Executed {
   double fma_share = 0;
 };
 
+/// The shape that is predicted for where none is given.
+inline constexpr dsl::GemmShape kUsualShape{4096, 4096, 4096};
+
 struct Report {
   std::string spec;    // the completed spec, on one line
   std::string kernel;  // its name
@@ -131,6 +135,8 @@ struct Report {
   std::optional<BackEnd> back_end;   // none without a cubin
   std::optional<SteadyLoop> steady;  // none without a loop that multiplies
   std::optional<Executed> executed;  // none without a shape, or without code
+  std::optional<Prediction>
+      prediction;  // none without a steady loop; without a shape, at kUsualShape
   int64_t spills() const { return spill_store_bytes + spill_load_bytes; }  // bytes
 };
 

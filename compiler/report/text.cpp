@@ -296,6 +296,7 @@ std::string to_text(const Report& report, const TextStyle& style) {
     if (report.back_end) out += back_end_text(*report.back_end, report.target);
   }
   out += predictions(report);
+  if (report.prediction) out += prediction_text(*report.prediction);
   if (report.steady) out += ops_section(*report.steady, style);
   if (report.code) out += unknown_line(*report.code);
   const std::vector<std::string> lines = advice(report);

@@ -15,6 +15,9 @@ struct TextStyle {
 
 std::string to_text(const Report& report, const TextStyle& style = {});
 
+/// The prediction: one line of what, then the way from 100 % to the share of peak.
+std::string prediction_text(const Prediction& prediction);
+
 /// What follows from the numbers, each with the clause that would move it; most costly first.
 std::vector<std::string> advice(const Report& report);
 

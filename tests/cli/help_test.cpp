@@ -9,7 +9,8 @@ namespace tilec {
 namespace {
 
 const std::vector<std::string> kCommands = {"explain", "compile", "report", "run",
-                                            "bench",   "opt",     "check",  "emulate"};
+                                            "bench",   "opt",     "check",  "emulate",
+                                            "diff",    "climb",   "profile"};
 
 TEST(Help, NamesEveryCommandAndNoOther) {
   Outcome help = tilec({"--help"});
@@ -18,7 +19,7 @@ TEST(Help, NamesEveryCommandAndNoOther) {
   for (const std::string& command : kCommands) {
     EXPECT_NE(help.out.find("\n  " + command), std::string::npos) << help.out;
   }
-  for (const char* later : {"profile", "tune", "diff"}) {
+  for (const char* later : {"tune"}) {
     EXPECT_EQ(help.out.find(std::string("\n  ") + later), std::string::npos) << help.out;
   }
 }

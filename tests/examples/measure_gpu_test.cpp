@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tests/examples/shell.h"
 
@@ -187,6 +188,29 @@ TEST_F(MeasureGpu, ShapesInEveryLayout) {
   EXPECT_EQ(rows[11]["spec"], "tile 32x32 thread 2x2 layout tt");
 }
 
+// The ladder, then specs by seed: the same in every run, and none that tilec refuses.
+TEST_F(MeasureGpu, PredictionsBesideWhatIsMeasured) {
+  const Outcome outcome = measure("prediction");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  const json file = results("prediction_fake_9000_x");
+  ASSERT_EQ(file["rows"].size(), 5 + 24U);
+  std::set<std::string> specs;
+  for (const json& row : file["rows"]) {
+    EXPECT_EQ(row["share_of_peak"], 0.7738);
+    EXPECT_EQ(row["predicted_share_of_peak"], 0.7538);
+    EXPECT_EQ(row["predicted_us"], 2725.5);
+    const std::string spec = row["spec"];
+    EXPECT_EQ(spec.find("stages 4"), std::string::npos);
+    if (row["name"].get<std::string>().starts_with("seed_")) specs.insert(spec);
+  }
+  EXPECT_GE(specs.size(), 20U);
+  EXPECT_EQ(file["median_error_points"], 2.0);
+  EXPECT_EQ(file["worst_error_points"], 2.0);
+  EXPECT_EQ(file["predicted_rows"], 29);
+  ASSERT_EQ(measure("prediction").code, 0);
+  EXPECT_EQ(results("prediction_fake_9000_x")["rows"], file["rows"]);
+}
+
 TEST_F(MeasureGpu, WordsThatAreWrong) {
   struct Case {
     const char* words;
@@ -194,7 +218,8 @@ TEST_F(MeasureGpu, WordsThatAreWrong) {
     const char* said;
   };
   for (const Case& c :
-       {Case{"", 2, "Usage:"}, Case{"--help", 0, "Usage:"}, Case{"prediction", 2, "later version"},
+       {Case{"", 2, "Usage:"}, Case{"--help", 0, "Usage:"},
+        Case{"predictions", 2, "unknown measurement"},
         Case{"everything", 2, "unknown measurement 'everything'"},
         Case{"ladder shapes", 2, "here are two"}, Case{"--jobs 0 corpus", 2, "--jobs"},
         Case{"--replay x.tar.gz ladder", 2, "for matrix"},

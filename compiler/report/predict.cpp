@@ -1,0 +1,252 @@
+#include "compiler/report/predict.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "compiler/report/deal.h"
+#include "compiler/report/simulate.h"
+
+namespace tilec {
+namespace {
+
+constexpr int kFewTrips = 6;  // enough that blocks that started together are apart
+constexpr int kLeastTrips = 12;
+constexpr int kMostTrips = 30;
+constexpr size_t kTraceSteps = 20000;  // instructions of a warp that are worth simulating
+constexpr double kTakenUp = 0.93;      // a part this busy is what the loop waits for
+enum BlockKind { kWhole = 0, kEdge = 1 };
+
+/// What one block costs on an SM that holds `resident` of them, per slice of K and besides.
+struct BlockCost {
+  double slice_cycles = 0;  // of the SM
+  double other_cycles = 0;
+  double slice_useful = 0;  // scheduler cycles of one block
+  double other_lost = 0;
+  Losses slice_lost;      // scheduler cycles of one block
+  double issue_rate = 0;  // of the loop
+  Utilisation use;
+  std::vector<double> unit_cost;  // by step of the unit: scheduler cycles an issue
+};
+
+BlockCost measure(const Trace& trace, const Target& target, int resident, int warps) {
+  const auto fit = static_cast<int>(kTraceSteps / std::max<size_t>(1, trace.unit.size()));
+  const int most = std::clamp(fit, kLeastTrips, kMostTrips);
+  const SmRun few = simulate_sm(trace, target, resident, warps, kFewTrips);
+  const SmRun more = simulate_sm(trace, target, resident, warps, most);
+  const double slices = (most - kFewTrips) * trace.unit_slices;
+  const double first = kFewTrips * trace.unit_slices;
+  const double window = more.cycles - few.cycles;
+  BlockCost cost;
+  cost.slice_cycles = window / slices;
+  cost.slice_useful = (more.useful - few.useful) / slices / resident;
+  cost.other_cycles = std::max(0.0, few.cycles - first * cost.slice_cycles);
+  const double other_useful = std::max(0.0, few.useful / resident - first * cost.slice_useful);
+  cost.other_lost = cost.other_cycles * target.schedulers / resident - other_useful;
+  for (size_t l = 0; l < kLosses; ++l)
+    cost.slice_lost.of[l] = (more.lost.of[l] - few.lost.of[l]) / slices / resident;
+  cost.issue_rate = (more.issued - few.issued) / window / target.schedulers;
+  cost.use = {.issue = cost.issue_rate,
+              .fma = (more.useful - few.useful) / window / target.schedulers,
+              .banks = (more.banks - few.banks) / window / target.schedulers,
+              .shared = (more.shared - few.shared) / window,
+              .road = (more.road - few.road) / window};
+  for (const double cycles : more.unit_cost)
+    cost.unit_cost.push_back(cycles / (static_cast<double>(most) * resident * warps));
+  return cost;
+}
+
+/// Costs by residency, measured when first asked for.
+class Costs {
+ public:
+  Costs(Trace trace, const Target& target, int warps)
+      : trace_(std::move(trace)), target_(target), warps_(warps) {}
+  const BlockCost& at(int resident) {
+    const auto found = known_.find(resident);
+    if (found != known_.end()) return found->second;
+    return known_.emplace(resident, measure(trace_, target_, resident, warps_)).first->second;
+  }
+  const Trace& trace() const { return trace_; }
+
+ private:
+  Trace trace_;
+  const Target& target_;
+  int warps_;
+  std::map<int, BlockCost> known_;
+};
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// The tiles of C, and which of them reach over its edges.
+struct Grid {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  bool ragged_m = false;
+  bool ragged_n = false;
+  bool by_columns = false;
+
+  int64_t blocks() const { return rows * columns; }
+  int64_t whole() const { return (rows - (ragged_m ? 1 : 0)) * (columns - (ragged_n ? 1 : 0)); }
+  int kind_of(int64_t block) const {
+    const int64_t row = by_columns ? block % rows : block / columns;
+    const int64_t column = by_columns ? block / rows : block % columns;
+    const bool edge = (ragged_m && row == rows - 1) || (ragged_n && column == columns - 1);
+    return edge ? kEdge : kWhole;
+  }
+};
+
+Grid grid_of(const dsl::Spec& spec, const dsl::GemmShape& shape) {
+  return {.rows = ceil_div(shape.m, spec.tile.m),
+          .columns = ceil_div(shape.n, spec.tile.n),
+          .ragged_m = shape.m % spec.tile.m != 0,
+          .ragged_n = shape.n % spec.tile.n != 0,
+          .by_columns = spec.raster.order == dsl::RasterOrder::columns};
+}
+
+double multiply_adds(const dsl::GemmShape& shape) {
+  return static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
+}
+
+/// Bytes that DRAM must deliver or take: operands and C once each, as blocks of a wave share them.
+double dram_bytes(const dsl::GemmShape& shape) {
+  const auto m = static_cast<double>(shape.m);
+  const auto n = static_cast<double>(shape.n);
+  const auto k = static_cast<double>(shape.k);
+  return 4 * (m * k + k * n + m * n);
+}
+
+std::string critical_part(const Utilisation& use) {
+  const std::array<std::pair<double, const char*>, 6> parts = {{{use.issue, "issue slots"},
+                                                                {use.banks, "register banks"},
+                                                                {use.shared, "shared memory"},
+                                                                {use.road, "second-level cache"},
+                                                                {use.fma, "multiply-adds"},
+                                                                {use.dram, "DRAM"}}};
+  const auto* most = std::ranges::max_element(parts, {}, [](const auto& p) { return p.first; });
+  return most->first >= kTakenUp ? most->second : "latency";
+}
+
+/// All that the pieces below share.
+struct Model {
+  const Target& target;
+  const dsl::Spec& spec;
+  Way way;
+  Grid grid;
+  double slices = 0;  // of K, begun ones whole
+  Costs whole;
+  Costs edge;
+
+  double cycles_of(int kind, int resident) {
+    const BlockCost& cost = whole.at(resident);
+    if (kind == kEdge) return cost.other_cycles + slices * edge.at(resident).slice_cycles;
+    double cycles = cost.other_cycles + way.slices * cost.slice_cycles;
+    if (way.rest_slices > 0) cycles += way.rest_slices * edge.at(resident).slice_cycles;
+    return cycles;
+  }
+};
+
+/// Scheduler cycles of the whole run, by loss; they and the useful ones add up to `all`.
+Losses losses_of(Model& model, const Prediction& out, double all, double useful, double launch,
+                 double waits_for_dram) {
+  const BlockCost& cost = model.whole.at(out.blocks_per_sm);
+  const double schedulers = model.target.schedulers;
+  const double a_block = schedulers / out.blocks_per_sm;  // SM cycles to scheduler cycles
+  const auto whole = static_cast<double>(model.grid.whole());
+  const double edge = static_cast<double>(model.grid.blocks()) - whole;
+  const dsl::Spec& spec = model.spec;
+  const double slice_useful = static_cast<double>(spec.tile.m) * spec.tile.n * spec.tile_k *
+                              schedulers / model.target.lanes_per_sm;
+  const double ideal_slices = static_cast<double>(out.shape.k) / spec.tile_k;
+  Losses lost;
+  for (size_t l = 0; l < kLosses; ++l)
+    lost.of[l] = cost.slice_lost.of[l] * model.way.slices * whole;
+  lost[Loss::block_ends] +=
+      cost.other_lost * static_cast<double>(out.blocks) + launch * out.sms * schedulers;
+  const double begun = ideal_slices - std::floor(ideal_slices);  // of the last slice
+  if (model.way.rest_slices > 0) {
+    const double rest = model.edge.at(out.blocks_per_sm).slice_cycles * a_block;
+    lost[Loss::edges] += whole * (rest - slice_useful * begun);
+  } else if (begun > 0) {
+    lost[Loss::edges] += whole * slice_useful * (1 - begun);
+  }
+  if (edge > 0) {
+    const double slots = model.cycles_of(kEdge, out.blocks_per_sm) * a_block - cost.other_lost;
+    lost[Loss::edges] += edge * slots - (useful - whole * ideal_slices * slice_useful);
+  }
+  lost[Loss::memory] += waits_for_dram * out.sms * schedulers;
+  lost[Loss::last_wave] += all - useful - lost.total();
+  return lost;
+}
+
+void add_costs(Prediction& out, const Trace& trace, const BlockCost& cost) {
+  std::map<uint32_t, std::pair<double, int>> by_index;
+  for (size_t s = 0; s < trace.unit.size(); ++s) {
+    auto& [cycles, times] = by_index[trace.unit[s].index];
+    cycles += cost.unit_cost[s];
+    ++times;
+  }
+  for (const auto& [index, sum] : by_index) out.costs.push_back({index, sum.first / sum.second});
+}
+
+}  // namespace
+
+std::optional<Prediction> predict(const PredictionInput& input, dsl::GemmShape shape) {
+  const Target& target = input.target;
+  const dsl::Spec& spec = input.artifact.spec;
+  const std::optional<Way> way = find_way(input.instructions, input.flow, input.work, shape.k);
+  const int resident = input.blocks_per_sm;
+  if (!way || resident <= 0 || shape.m <= 0 || shape.n <= 0 || shape.k <= 0) return std::nullopt;
+  const auto costs = [&](bool at_edges) {
+    return Costs(trace_of(input, *way, at_edges), target,
+                 std::max(1, input.artifact.derived.warps));
+  };
+  Model model{target,
+              spec,
+              *way,
+              grid_of(spec, shape),
+              static_cast<double>(ceil_div(shape.k, spec.tile_k)),
+              costs(false),
+              costs(true)};
+
+  Prediction out{.shape = shape,
+                 .device = target.rates.device,
+                 .sms = target.rates.sms,
+                 .clock_mhz = target.rates.clock_mhz,
+                 .blocks_per_sm = resident,
+                 .blocks = model.grid.blocks()};
+  out.waves = static_cast<double>(out.blocks) / (static_cast<double>(out.sms) * resident);
+  const double run =
+      deal_blocks({.blocks = out.blocks,
+                   .sms = out.sms,
+                   .resident = resident,
+                   .kind_of = [&](int64_t block) { return model.grid.kind_of(block); },
+                   .cycles_of = [&](int kind, int r) { return model.cycles_of(kind, r); }});
+  const double launch = target.rates.launch_us * out.clock_mhz;
+  const double dram = dram_bytes(shape) / (target.rates.dram_gb_per_s * 1e3) * out.clock_mhz;
+  out.cycles = std::max(run, dram) + launch;
+  out.kernel_us = out.cycles / out.clock_mhz;
+  const double all = out.cycles * out.sms * target.schedulers;
+  const double useful = multiply_adds(shape) * target.schedulers / target.lanes_per_sm;
+  out.share_of_peak = useful / all;
+
+  const BlockCost& cost = model.whole.at(resident);
+  out.cycles_per_slice = cost.slice_cycles;
+  out.cycles_per_block = cost.other_cycles;
+  out.loop_share = cost.use.fma;
+  out.issue_rate = cost.issue_rate;
+  out.use = cost.use;
+  out.use.dram = dram / out.cycles;
+  out.critical = critical_part(out.use);
+  const Losses lost = losses_of(model, out, all, useful, launch, std::max(0.0, dram - run));
+  for (size_t l = 0; l < kLosses; ++l)
+    out.losses.push_back({static_cast<Loss>(l), 100 * lost.of[l] / all});
+  std::ranges::sort(out.losses, {},
+                    [](const LossRow& row) { return std::pair(-row.points, row.kind); });
+  add_costs(out, model.whole.trace(), cost);
+  return out;
+}
+
+}  // namespace tilec
