@@ -74,7 +74,8 @@ int registers_to_spare(const Artifact& artifact, const Target& target) {
 void rewrite_loop(const Target& target, Artifact& artifact) {
   // ir::verify has proved rules R8 and R9 of this kernel.
   const sass::RewriteOptions options{.order = {.slots_apart = true},
-                                     .max_registers = registers_to_spare(artifact, target)};
+                                     .max_registers = registers_to_spare(artifact, target),
+                                     .kernel = artifact.entries.front().name};
   sass::OrWhyNot<sass::RewrittenCubin> rewritten = sass::rewrite_cubin(artifact.cubin, options);
   if (!rewritten) {
     artifact.sass.why_not = rewritten.error();
@@ -85,16 +86,8 @@ void rewrite_loop(const Target& target, Artifact& artifact) {
   artifact.assembler.registers = rewritten->registers;
 }
 
-}  // namespace
-
-dsl::Result<Artifact> compile(const dsl::Spec& spec, const Target& target,
-                              const CompileOptions& options) {
-  Artifact out;
-  out.spec = spec;
-  out.derived = dsl::derive(spec, target.limits);
-  Watch watch(options, out);
-
-  ir::Kernel kernel = watch.after("build_kernel", passes::build_kernel(spec, out.derived));
+// The pipeline: from the first tile IR of a kernel to the last.
+ir::Kernel lower(ir::Kernel kernel, bool sass, Watch& watch) {
   // The kernel is right for every shape; every access is guarded, nothing overlaps.
   kernel = watch.after("split_edges", passes::split_edges(kernel));
   kernel = watch.after("lower_copies", passes::lower_copies(kernel));
@@ -102,14 +95,44 @@ dsl::Result<Artifact> compile(const dsl::Spec& spec, const Target& target,
   kernel = watch.after("pipeline_slices", passes::pipeline_slices(kernel));
   kernel = watch.after("split_epilogue", passes::split_epilogue(kernel));
   kernel = watch.after("unroll_slices", passes::unroll_slices(kernel));
-  if (spec.sass) kernel = watch.after("lead_fragments", passes::lead_fragments(kernel));
+  if (sass) kernel = watch.after("lead_fragments", passes::lead_fragments(kernel));
   // The order of accesses is final.
   kernel = watch.after("insert_barriers", passes::insert_barriers(kernel));
   // The kernel is synchronised: threads may run at their own pace.
-  if (watch.failed()) return tl::unexpected(watch.error());
-  out.tile = ir::print(kernel);
+  return kernel;
+}
 
-  dsl::Result<codegen::Generated> generated = codegen::generate(kernel, target);
+Entry entry_of(const ir::Kernel& kernel, int64_t shared_bytes) {
+  return {.name = kernel.name,
+          .tile = kernel.tile,
+          .threads = kernel.map.threads(),
+          .shared_bytes = shared_bytes};
+}
+
+}  // namespace
+
+dsl::Result<Artifact> compile(const dsl::Spec& spec, const Target& target,
+                              const CompileOptions& options) {
+  Artifact out;
+  out.spec = spec;
+  out.derived = dsl::derive(spec, target.limits);
+  out.batch = options.batch;
+  Watch watch(options, out);
+
+  std::vector<ir::Kernel> kernels;
+  kernels.push_back(
+      lower(watch.after("build_kernel", passes::build_kernel(spec, out.derived, options.batch)),
+            spec.sass, watch));
+  out.entries.push_back(entry_of(kernels.back(), out.derived.shared_bytes));
+  if (spec.split_k > 1) {
+    kernels.push_back(
+        lower(watch.after("build_sum", passes::build_sum(spec, options.batch)), false, watch));
+    out.entries.push_back(entry_of(kernels.back(), 0));
+  }
+  if (watch.failed()) return tl::unexpected(watch.error());
+  for (const ir::Kernel& kernel : kernels) out.tile += ir::print(kernel);
+
+  dsl::Result<codegen::Generated> generated = codegen::generate(kernels, target);
   if (!generated) return tl::unexpected(generated.error());
   out.llvm = std::move(generated->llvm);
   out.ptx = std::move(generated->ptx);

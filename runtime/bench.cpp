@@ -45,8 +45,9 @@ Result<Sequence> record(Stopwatch& stopwatch, const Side& side, const GemmProble
   std::vector<KernelArguments> list;
   list.reserve(static_cast<size_t>(launches));
   for (int64_t i = 0; i < launches; ++i) list.push_back(sets[static_cast<size_t>(i) % sets.size()]);
-  Result<SequenceId> id = side.kernel ? stopwatch.record(*side.kernel, list)
-                                      : stopwatch.record_cublas(problem.layout, list);
+  Result<SequenceId> id = side.kernel
+                              ? stopwatch.record(*side.kernel, list)
+                              : stopwatch.record_cublas(problem.layout, problem.batched, list);
   if (!id) return tl::unexpected(std::move(id.error()));
   return Sequence(stopwatch, *id, launches);
 }
@@ -134,7 +135,8 @@ double share_of_peak(const dsl::GemmShape& shape, double us, const DeviceInfo& d
 }
 
 Result<BenchResult> bench_gemm(Device& device, KernelId kernel, const GemmProblem& problem,
-                               const Operands& operands, const BenchOptions& options) {
+                               std::span<const Operands> operands, int64_t workspace_bytes,
+                               const BenchOptions& options) {
   Stopwatch* stopwatch = device.stopwatch();
   if (stopwatch == nullptr)
     return refuse(Fault::no_stopwatch,
@@ -145,17 +147,21 @@ Result<BenchResult> bench_gemm(Device& device, KernelId kernel, const GemmProble
     const Stored matrix = stored(problem, operand);
     words += matrix.rows * matrix.columns;
   }
+  words *= problem.batch;
   const int64_t count = sets_to_rotate(words * 4, device.info().l2_bytes, options.cache_multiple);
   std::vector<DeviceOperands> sets;
   std::vector<KernelArguments> arguments;
   for (int64_t i = 0; i < count; ++i) {
-    Result<DeviceOperands> set = DeviceOperands::upload(device, operands);
+    Result<DeviceOperands> set =
+        DeviceOperands::upload(device, operands, problem.batched, i == 0 ? workspace_bytes : 0);
     if (!set) return tl::unexpected(std::move(set.error()));
     arguments.push_back(set->arguments(problem));
+    arguments.back().workspace = arguments.front().workspace;
+    arguments.back().workspace_bytes = workspace_bytes;
     sets.push_back(std::move(*set));
   }
   std::vector<Side> sides = {{.kernel = kernel}};
-  if (!device.info().cublas.empty()) sides.push_back({});
+  if (options.cublas && !device.info().cublas.empty()) sides.push_back({});
   Result<int64_t> launches = play_turns(*stopwatch, sides, problem, arguments, options);
   if (!launches) return tl::unexpected(std::move(launches.error()));
 
@@ -166,9 +172,11 @@ Result<BenchResult> bench_gemm(Device& device, KernelId kernel, const GemmProble
     result.ratio = result.cublas->median_us / result.kernel.median_us;
   }
   const dsl::GemmShape& shape = problem.shape;
-  result.tflops = 2e-6 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
-                  static_cast<double>(shape.k) / result.kernel.median_us;
+  result.tflops = 2e-6 * static_cast<double>(problem.batch) * static_cast<double>(shape.m) *
+                  static_cast<double>(shape.n) * static_cast<double>(shape.k) /
+                  result.kernel.median_us;
   result.share_of_peak =
+      static_cast<double>(problem.batch) *
       share_of_peak(shape, result.kernel.median_us, device.info(), result.kernel.clock_mhz);
   return result;
 }

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "runtime/device.h"
@@ -25,7 +26,8 @@ struct BenchOptions {
   int bursts = 11;         // of each side
   double warm_up_ms = 60;  // an idle GPU takes this long to raise its clock
   int64_t cache_multiple =
-      2;  // operand sets together are larger than this many second-level caches
+      2;               // operand sets together are larger than this many second-level caches
+  bool cublas = true;  // beside the kernel, where there is one
 };
 
 /// Microseconds a launch, over the bursts of one side.
@@ -56,9 +58,11 @@ int64_t sets_to_rotate(int64_t bytes_a_set, int64_t l2_bytes, int64_t cache_mult
 double share_of_peak(const dsl::GemmShape& shape, double us, const DeviceInfo& device,
                      double clock_mhz);
 
-/// `problem` is completed and accepted. Operands are uploaded from `operands`.
+/// `problem` is completed and accepted. Operands are uploaded from `operands`, those of each matrix
+/// of the batch. All sets share one workspace.
 /// Errors: machine, "no-stopwatch" where the device cannot time; those of the device.
 Result<BenchResult> bench_gemm(Device& device, KernelId kernel, const GemmProblem& problem,
-                               const Operands& operands, const BenchOptions& options);
+                               std::span<const Operands> operands, int64_t workspace_bytes,
+                               const BenchOptions& options);
 
 }  // namespace tilec

@@ -27,6 +27,10 @@ std::string problem_text(const RunResult& result) {
   const GemmProblem& problem = result.problem;
   std::string out = fmt::format("{}, layout {}, alpha {}, beta {}", to_string(problem.shape),
                                 layout_name(problem.layout), problem.alpha, problem.beta);
+  if (problem.batched != dsl::Batch::none)
+    out +=
+        fmt::format(", {} matrices {}", problem.batch,
+                    problem.batched == dsl::Batch::strided ? "one after the other" : "by pointers");
   for (Operand operand : {Operand::a, Operand::b, Operand::c}) {
     const Stored matrix = stored(problem, operand);
     if (matrix.ld != std::max<int64_t>(1, matrix.columns))

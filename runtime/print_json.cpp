@@ -36,7 +36,8 @@ Json device_json(const DeviceInfo& device) {
 }
 
 Json problem_json(const GemmProblem& problem) {
-  return {{"m", problem.shape.m},
+  return {{"batch", problem.batch},
+          {"m", problem.shape.m},
           {"n", problem.shape.n},
           {"k", problem.shape.k},
           {"a_transposed", problem.layout.a_transposed},

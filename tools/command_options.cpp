@@ -25,6 +25,9 @@ const std::map<std::string, Stage> kStages = {{"spec", Stage::spec},   {"tile", 
                                               {"llvm", Stage::llvm},   {"ptx", Stage::ptx},
                                               {"cubin", Stage::cubin}, {"sass", Stage::sass}};
 
+const std::map<std::string, dsl::Batch> kBatches = {{"strided", dsl::Batch::strided},
+                                                    {"pointers", dsl::Batch::pointers}};
+
 /// A fault of the command line that CLI11 could not know of.
 CLI::ValidationError fault(const std::string& message) {
   return CLI::ValidationError(message);
@@ -190,6 +193,21 @@ void set_up(CLI::App* app, RunCommand& command) {
         std::pair{"--offset-c", &problem.offset_c}}) {
     app->add_option(name, *value, "elements from a 256-byte boundary to the first (default: 0)");
   }
+  app->add_option_function<int64_t>(
+         "--batch",
+         [&problem](int64_t matrices) {
+           problem.batch = matrices;
+           if (problem.batched == dsl::Batch::none) problem.batched = dsl::Batch::strided;
+         },
+         "matrices, each of this shape (default: one, and no batch)")
+      ->type_name("N");
+  app->add_option_function<std::string>(
+         "--batch-by",
+         [&problem](const std::string& word) {
+           problem.batched = named(kBatches, word, "way for a batch to lie");
+         },
+         "strided: each matrix after the one before (default); pointers: by an array")
+      ->type_name("WAY");
   add_seed(app, problem.seed);
   app->add_flag_callback(
       "--no-bench", [&command] { command.bench = false; }, "on a GPU: check only, do not time");

@@ -31,6 +31,7 @@ class Parser : Tokens {
   Op fragment(const Kernel& kernel);
   Op outer(const Kernel& kernel);
   Op store(const Kernel& kernel);
+  Op sum(const Kernel& kernel);
   dsl::Expression expression(uint32_t begin, uint32_t end) const;
   Op loop(const Kernel& kernel);
   Op branch(const Kernel& kernel);
@@ -74,6 +75,11 @@ void Parser::head(Kernel& kernel) {
   skip_cross();
   kernel.tile_k = number("the slice of K");
   raster(kernel);
+  if (accept("split_k")) kernel.split_k = number("a number of blocks");
+  if (accept("batch")) {
+    kernel.batch = accept("pointers") ? dsl::Batch::pointers : dsl::Batch::strided;
+    if (kernel.batch == dsl::Batch::strided) expect("strided");
+  }
   expect("threads");
   expect("warps");
   kernel.map.warps = extent();
@@ -124,6 +130,7 @@ Storage Parser::storage() {
     expect("]");
     expect("vector");
     s.vector = number("elements per access");
+    if (accept("parts")) s.parts = number("a number of parts");
   } else if (space == "shared") {
     s.space = Space::shared;
     s.row_axis = axis(false);
@@ -171,6 +178,7 @@ Op Parser::op(const Kernel& kernel) {
   if (word == "fragment") return fragment(kernel);
   if (word == "outer") return outer(kernel);
   if (word == "store") return store(kernel);
+  if (word == "sum") return sum(kernel);
   if (word == "loop") return loop(kernel);
   if (word == "if") return branch(kernel);
   if (word == "zero") {
@@ -243,6 +251,16 @@ Op Parser::store(const Kernel& kernel) {
   }
   out.epilogue = expression(start, start + static_cast<uint32_t>(line.size()));
   skip_to(stop);
+  return out;
+}
+
+Op Parser::sum(const Kernel& kernel) {
+  Op out;
+  out.kind = OpKind::sum;
+  out.to = storage_name(kernel);
+  expect("=");
+  out.from = storage_name(kernel);
+  out.guard = accept("guard");
   return out;
 }
 
