@@ -45,6 +45,7 @@ struct Entry {
   dsl::Extent tile;
   int threads = 0;           // per block
   int64_t shared_bytes = 0;  // per block, dynamic
+  bool persistent = false;   // any number of blocks along x computes all tiles
 };
 
 /// Every entry's parameters, in order: a, b, c (pointers to global memory), m, n, k (s32, >= 0),
@@ -52,9 +53,10 @@ struct Entry {
 /// with `split_k` then w (pointer to workspace_bytes(spec, shape) for each matrix of a batch,
 /// dsl/shape.h, aligned to 16); for a strided batch then stride_a, stride_b, stride_c (s64,
 /// elements). Of a batch by pointers, a, b and c point at arrays of pointers. Block x of the grid
-/// computes one tile of C: ceil(m / tile.m) * ceil(n / tile.n) blocks. Along y there are `split_k`
-/// blocks, which share the slices of K of a tile; the second entry, one block along y, adds up what
-/// they found. Along z there is one block for each matrix of a batch.
+/// computes one tile of C: ceil(m / tile.m) * ceil(n / tile.n) blocks; of a
+/// persistent entry any number of blocks computes them all. Along y there are `split_k` blocks,
+/// which share the slices of K of a tile; the second entry, one block along y, adds up what they
+/// found. Along z there is one block for each matrix of a batch.
 struct Artifact {
   dsl::Spec spec;
   dsl::Derived derived;

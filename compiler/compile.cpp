@@ -106,7 +106,8 @@ Entry entry_of(const ir::Kernel& kernel, int64_t shared_bytes) {
   return {.name = kernel.name,
           .tile = kernel.tile,
           .threads = kernel.map.threads(),
-          .shared_bytes = shared_bytes};
+          .shared_bytes = shared_bytes,
+          .persistent = kernel.persistent};
 }
 
 }  // namespace

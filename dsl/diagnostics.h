@@ -53,7 +53,6 @@ enum class Fault {
   mma_not_built,
   tma_not_built,
   stream_k_not_built,
-  persistent_not_built,
   cluster_not_built,
   roles_not_built,
   type_not_built,

@@ -17,7 +17,6 @@ struct NotBuilt {
 constexpr NotBuilt kNotBuilt[] = {
     {ClauseKind::mma, Fault::mma_not_built, "use `thread` for kernels on CUDA cores"},
     {ClauseKind::stream_k, Fault::stream_k_not_built, "`split_k N` shares out K in equal parts"},
-    {ClauseKind::persistent, Fault::persistent_not_built, "leave it out: one tile a block"},
     {ClauseKind::cluster, Fault::cluster_not_built, "leave it out: blocks stand alone"},
     {ClauseKind::roles, Fault::roles_not_built, "leave it out: every warp copies and computes"},
 };
@@ -125,6 +124,9 @@ class Reader {
         return read_raster(clause);
       case split_k:
         request_.split_k = only_number(clause, 1, kMostSplit);
+        return;
+      case persistent:
+        request_.persistent = true;
         return;
       case layout:
         request_.layout = value_of(kLayoutWords, only_word(clause));

@@ -108,7 +108,7 @@ Result<void> CpuDevice::launch(KernelId kernel, const KernelArguments& arguments
   if (found == kernels_.end())
     return tl::unexpected(dsl::Error::internal("launch of a kernel that was never loaded"));
   const LoadedKernel& loaded = found->second;
-  Result<std::vector<Launch>> launches = plan_launches(loaded.code, arguments);
+  Result<std::vector<Launch>> launches = plan_launches(loaded.code, arguments, 1);
   if (!launches) return tl::unexpected(std::move(launches.error()));
   counted_ = {};
   for (const Launch& next : *launches) TILEC_TRY(launch_one(loaded, next));

@@ -50,15 +50,16 @@ uint32_t tiles_of(int64_t extent, int tile) {
 }  // namespace
 
 KernelCode code_of(const Artifact& artifact) {
-  return {artifact.spec, artifact.batch, artifact.entries};
+  return {artifact.spec, artifact.batch, artifact.entries,
+          std::max(1, artifact.derived.blocks_per_sm)};
 }
 
 int64_t workspace_needed(const dsl::Spec& spec, const dsl::GemmShape& shape, int64_t batch) {
   return dsl::workspace_bytes(spec, shape) * std::min(batch, kMostMatrices);
 }
 
-Result<std::vector<Launch>> plan_launches(const KernelCode& code,
-                                          const KernelArguments& arguments) {
+Result<std::vector<Launch>> plan_launches(const KernelCode& code, const KernelArguments& arguments,
+                                          int sm_count) {
   const dsl::GemmShape shape{arguments.m, arguments.n, arguments.k};
   const Result<int64_t> tiles = dsl::grid_blocks(code.spec, shape);
   if (!tiles) return tl::unexpected(tiles.error());
@@ -81,7 +82,10 @@ Result<std::vector<Launch>> plan_launches(const KernelCode& code,
     for (size_t entry = 0; entry < code.entries.size(); ++entry) {
       const dsl::Extent& tile = code.entries[entry].tile;
       const uint32_t shares = entry == 0 ? static_cast<uint32_t>(code.spec.split_k) : 1;
-      const uint32_t blocks = tiles_of(shape.m, tile.m) * tiles_of(shape.n, tile.n);
+      uint32_t blocks = tiles_of(shape.m, tile.m) * tiles_of(shape.n, tile.n);
+      if (code.entries[entry].persistent)
+        blocks =
+            std::min(blocks, static_cast<uint32_t>(std::max(1, sm_count) * code.blocks_per_sm));
       out.push_back({entry, {blocks, shares, matrices}, parameters_of(code, here)});
     }
   }

@@ -17,6 +17,7 @@ struct KernelCode {
   dsl::Spec spec;
   dsl::Batch batch = dsl::Batch::none;
   std::vector<Entry> entries;
+  int blocks_per_sm = 1;  // that fit one SM, by the model
 };
 KernelCode code_of(const Artifact& artifact);
 
@@ -34,8 +35,10 @@ inline constexpr int64_t kMostMatrices = 65535;
 /// Bytes that KernelArguments::workspace has to have for these extents and this batch.
 int64_t workspace_needed(const dsl::Spec& spec, const dsl::GemmShape& shape, int64_t batch);
 
-/// The launches in their order; none where C is empty.
+/// The launches in their order; none where C is empty. `sm_count`: of the device, for persistent
+/// kernels, which have as many blocks as it holds at once.
 /// Errors: those of dsl::grid_blocks; batch-differs; workspace-too-small.
-Result<std::vector<Launch>> plan_launches(const KernelCode& code, const KernelArguments& arguments);
+Result<std::vector<Launch>> plan_launches(const KernelCode& code, const KernelArguments& arguments,
+                                          int sm_count);
 
 }  // namespace tilec

@@ -40,13 +40,51 @@ void Emitter::emit() {
   builder_.SetCurrentDebugLocation(llvm::DILocation::get(
       module_->getContext(), static_cast<unsigned>(lines_before_ + 1), 1, subprogram_));
   line_ = lines_before_ + ir::first_op_line(kernel_);
+  if (kernel_.persistent) {
+    every_tile();
+  } else {
+    tile();
+  }
+  builder_.CreateRetVoid();
+}
+
+void Emitter::tile() {
   for (const ir::Op& op : kernel_.ops) {
     builder_.SetCurrentDebugLocation(
         llvm::DILocation::get(module_->getContext(), static_cast<unsigned>(line_), 1, subprogram_));
     locate();
     block({op});
   }
-  builder_.CreateRetVoid();
+}
+
+// A block takes tile x of the grid, then every so many-th as there are blocks. The barrier between
+// two keeps the slices of one from the copies of the next.
+void Emitter::every_tile() {
+  llvm::LLVMContext& context = module_->getContext();
+  Value* tiles =
+      builder_.CreateMul(tiles_along(m_, kernel_.tile.m), tiles_along(n_, kernel_.tile.n));
+  Value* first = special_register("%ctaid.x");
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(context, "tile", function_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "tiles_done", function_);
+  builder_.CreateCondBr(builder_.CreateICmpULT(first, tiles), body, after);
+  builder_.SetInsertPoint(body);
+  llvm::PHINode* number = builder_.CreatePHI(builder_.getInt32Ty(), 2, "tile");
+  number->addIncoming(first, before);
+  tile_ = number;
+  tile();
+  if (shared_ != nullptr)
+    builder_.CreateIntrinsic(builder_.getVoidTy(),
+                             llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {i32(0)});
+  // At most 2^31 tiles, and no more blocks than that: the sum does not wrap.
+  Value* next = builder_.CreateAdd(number, special_register("%nctaid.x"));
+  number->addIncoming(next, builder_.GetInsertBlock());
+  keep_rolled(builder_.CreateCondBr(builder_.CreateICmpULT(next, tiles), body, after));
+  builder_.SetInsertPoint(after);
+}
+
+llvm::Value* Emitter::tiles_along(Value* extent, int tile) {
+  return builder_.CreateUDiv(builder_.CreateAdd(extent, i32(tile - 1)), i32(tile));
 }
 
 // Block, thread and operands are located anew before each op of the top level, so that what the
@@ -155,12 +193,10 @@ llvm::Type* Emitter::vector_type(int width) {
   return llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(width));
 }
 
-// Which tile of C: block x of the grid, in the order of `raster`.
+// Which tile of C, by its number in the order of `raster`: the block's, along x of the grid.
 void Emitter::locate_block() {
-  const auto tiles = [&](Value* extent, int tile) {
-    return builder_.CreateUDiv(builder_.CreateAdd(extent, i32(tile - 1)), i32(tile));
-  };
-  Value* x = special_register("%ctaid.x");
+  const auto tiles = [&](Value* extent, int tile) { return tiles_along(extent, tile); };
+  Value* x = tile_ == nullptr ? special_register("%ctaid.x") : tile_;
   Value* tile_m = nullptr;
   Value* tile_n = nullptr;
   switch (kernel_.raster.order) {

@@ -71,6 +71,9 @@ class Emitter {
   void locate_parts(const ir::Storage& s, Operand& out);
   void count_slices();
   Value* special_register(const char* name);
+  void tile();
+  void every_tile();
+  Value* tiles_along(Value* extent, int tile);
 
   // emit_control.cpp
   void block(const ir::Block& ops);
@@ -157,6 +160,7 @@ class Emitter {
 
   Value *m_ = nullptr, *n_ = nullptr, *k_ = nullptr, *alpha_ = nullptr, *beta_ = nullptr;
   Value* thread_ = nullptr;                          // i32, of the block
+  Value* tile_ = nullptr;                            // its number, where a block computes several
   Value *block_m_ = nullptr, *block_n_ = nullptr;    // first row and column of the block's tile
   Value *thread_m_ = nullptr, *thread_n_ = nullptr;  // of the thread's tile within it
   Value *share_ = nullptr, *first_k_ = nullptr;      // of K: the block's number, its first element

@@ -5,7 +5,7 @@
 // tiles between them. K is walked in slices of tile.k; the last slice may be partial.
 //
 //   kernel  = "kernel" NAME "target" NAME [ "blocks_per_sm" INT ] [ "registers" INT ]
-//             [ "exact" ] [ "synchronised" ] "{" head storage* op* "}"
+//             [ "exact" ] [ "persistent" ] [ "synchronised" ] "{" head storage* op* "}"
 //   head    = "block" INTxINTxINT "raster" ( "rows" | "columns" | "swizzle" INT )
 //             [ "split_k" INT ] [ "batch" ( "strided" | "pointers" ) ]
 //             "threads" "warps" INTxINT "lanes" INTxINT ( "rows" | "columns" | "interleaved" )
@@ -39,6 +39,8 @@
 //   it, and `slices` and `full` count no others.
 // - `batch`: a block works on the matrices of its own index; `strided`: each lies so many elements
 //   after the one before; `pointers`: the parameters are arrays of pointers.
+// - `persistent`: a block computes one tile after the other, every so many-th as there are blocks,
+//   with a barrier between two. All copies of a tile have landed by its end.
 // - A global storage in `parts` is a workspace, one M x N matrix for each block of a tile.
 // - `slices` = ceil(K / tile.k). `whole`: the block's tile lies inside C, and the base and leading
 //   dimension of each operand allow its vector width. `full`: slices that may be copied without a
@@ -162,6 +164,7 @@ struct Kernel {
   int blocks_per_sm = 0;  // 0: not asked for
   int registers = 0;      // 0: not asked for
   bool exact = false;
+  bool persistent = false;
   bool synchronised = false;
   dsl::Extent tile;
   int tile_k = 0;

@@ -19,6 +19,10 @@ class Parser : Tokens {
   using Tokens::Tokens;
 
   Kernel kernel();
+  bool done() const { return at_end(); }
+  void expect_end() {
+    if (!at_end()) expected("the end of the text after the kernel");
+  }
 
  private:
   void head(Kernel& kernel);
@@ -53,6 +57,7 @@ Kernel Parser::kernel() {
   if (accept("blocks_per_sm")) out.blocks_per_sm = number("a number");
   if (accept("registers")) out.registers = number("a number");
   out.exact = accept("exact");
+  out.persistent = accept("persistent");
   out.synchronised = accept("synchronised");
   expect("{");
   head(out);
@@ -64,7 +69,6 @@ Kernel Parser::kernel() {
     out.storage.push_back(std::move(s));
   }
   out.ops = block(out);
-  if (!at_end()) expected("the end of the text after the kernel");
   return out;
 }
 
@@ -358,7 +362,23 @@ Condition Parser::less() {
 
 dsl::Result<Kernel> parse(const dsl::Source& source) {
   try {
-    return Parser(source).kernel();
+    Parser parser(source);
+    Kernel out = parser.kernel();
+    parser.expect_end();
+    return out;
+  } catch (Fault& fault) {
+    return tl::unexpected(std::move(fault.error));
+  }
+}
+
+dsl::Result<std::vector<Kernel>> parse_all(const dsl::Source& source) {
+  try {
+    Parser parser(source);
+    std::vector<Kernel> out;
+    do {
+      out.push_back(parser.kernel());
+    } while (!parser.done());
+    return out;
   } catch (Fault& fault) {
     return tl::unexpected(std::move(fault.error));
   }

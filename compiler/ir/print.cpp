@@ -181,6 +181,7 @@ std::string print(const Kernel& kernel) {
   if (kernel.blocks_per_sm > 0) out += fmt::format(" blocks_per_sm {}", kernel.blocks_per_sm);
   if (kernel.registers > 0) out += fmt::format(" registers {}", kernel.registers);
   if (kernel.exact) out += " exact";
+  if (kernel.persistent) out += " persistent";
   if (kernel.synchronised) out += " synchronised";
   out += " {\n";
   const ThreadMap& map = kernel.map;

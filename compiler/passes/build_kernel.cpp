@@ -48,6 +48,7 @@ ir::Kernel head(const dsl::Spec& spec, const dsl::Derived& derived, dsl::Batch b
   kernel.tile_k = spec.tile_k;
   kernel.raster = spec.raster;
   kernel.split_k = spec.split_k;
+  kernel.persistent = spec.persistent;
   kernel.batch = batch;
   kernel.map = {.warps = derived.warp_grid,
                 .lanes = {derived.m.lanes, derived.n.lanes},

@@ -28,6 +28,10 @@ dsl::Error load_error(const dsl::Error& cause, const Artifact& artifact, const s
 Result<Kernel> Kernel::load(const Context& context, const Artifact& artifact) {
   Kernel kernel(context);
   kernel.code_ = code_of(artifact);
+  const Result<int> sms =
+      context.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, "multiprocessors");
+  if (!sms) return tl::unexpected(sms.error());
+  kernel.sm_count_ = *sms;
   TILEC_TRY(kernel.load_module(artifact));
   const Driver& api = context.driver();
   for (const Entry& entry : kernel.code_.entries) {
@@ -46,7 +50,8 @@ Kernel::Kernel(Kernel&& other) noexcept
     : context_(other.context_),
       module_(std::exchange(other.module_, nullptr)),
       functions_(std::move(other.functions_)),
-      code_(std::move(other.code_)) {}
+      code_(std::move(other.code_)),
+      sm_count_(other.sm_count_) {}
 
 Kernel::~Kernel() {
   if (module_ != nullptr) context_->driver().module_unload(module_);
@@ -88,7 +93,7 @@ Result<void> Kernel::allow_shared_memory() {
 }
 
 Result<void> Kernel::launch(const KernelArguments& arguments) const {
-  const Result<std::vector<Launch>> launches = plan_launches(code_, arguments);
+  const Result<std::vector<Launch>> launches = plan_launches(code_, arguments, sm_count_);
   if (!launches) return tl::unexpected(launches.error());
   CUstream stream = context_->stream();
   if (arguments.stream != nullptr) stream = static_cast<CUstream>(arguments.stream);

@@ -33,6 +33,7 @@ class Kernel {
   CUmodule module_ = nullptr;
   std::vector<CUfunction> functions_;  // by entry
   KernelCode code_;
+  int sm_count_ = 1;
 };
 
 }  // namespace tilec::cuda

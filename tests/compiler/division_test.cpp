@@ -99,17 +99,44 @@ TEST(SplitK, LeavesTwoEntriesAndAWorkspace) {
 TEST(SplitK, RefusesAWorkspaceTooSmall) {
   const KernelCode code = code_of(artifact_of("tile 16x32x4 thread 2x4 split_k 3"));
   KernelArguments arguments{.m = 10, .n = 5, .k = 100, .workspace_bytes = 3 * 10 * 8 * 4 - 1};
-  const auto refused = plan_launches(code, arguments);
+  const auto refused = plan_launches(code, arguments, 132);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().diagnostics[0].code, "workspace-too-small");
   EXPECT_NE(refused.error().diagnostics[0].message.find("960 bytes, and it has 959"),
             std::string::npos);
   arguments.workspace_bytes += 1;
-  const auto planned = plan_launches(code, arguments);
+  const auto planned = plan_launches(code, arguments, 132);
   ASSERT_TRUE(planned);
   ASSERT_EQ(planned->size(), 2u);
   EXPECT_EQ((*planned)[0].grid[1], 3u);
   EXPECT_EQ((*planned)[1].grid[1], 1u);
+}
+
+TEST(Persistent, ComputesEveryTile) {
+  const std::unique_ptr<Device> device = cpu();
+  for (const char* spec : {"tile 16x32x4 thread 2x4 stages 2 persistent",
+                           "tile 16x16x4 thread 2x2 stages 3 persistent raster swizzle 2",
+                           "tile 8x64 thread 1x4 copy none persistent layout nt",
+                           "tile 16x16x4 stages 1 persistent split_k 3 raster columns"}) {
+    const Artifact artifact = artifact_of(spec);
+    for (const dsl::GemmShape& shape :
+         {dsl::GemmShape{1, 1, 1}, dsl::GemmShape{100, 600, 9}, dsl::GemmShape{64, 512, 0},
+          dsl::GemmShape{300, 5, 33}, dsl::GemmShape{0, 5, 5}}) {
+      const GemmProblem problem{.shape = shape, .layout = artifact.spec.layout, .beta = 0};
+      ASSERT_EQ(wrong_with(*device, artifact, problem), "") << spec << " " << describe(problem);
+    }
+  }
+}
+
+// As many blocks as the device holds at once, and no more than there are tiles.
+TEST(Persistent, TakesTheBlocksThatTheDeviceHolds) {
+  const Artifact artifact = artifact_of("tile 16x16x4 thread 2x2 persistent");
+  const KernelCode code = code_of(artifact);
+  const KernelArguments large{.m = 4096, .n = 4096, .k = 4};
+  const auto held = static_cast<uint32_t>(2 * artifact.derived.blocks_per_sm);
+  EXPECT_EQ((*plan_launches(code, large, 2))[0].grid[0], held);
+  const KernelArguments small{.m = 16, .n = 17, .k = 4};
+  EXPECT_EQ((*plan_launches(code, small, 132))[0].grid[0], 2u);
 }
 
 TEST(Batch, IsRightHoweverItsMatricesLie) {
@@ -137,7 +164,7 @@ TEST(Batch, RefusesAnotherKind) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().diagnostics[0].code, "batch-differs");
   const KernelArguments arguments{.m = 1, .n = 1, .k = 1, .batch = 2};
-  const auto planned = plan_launches(code_of(artifact_of("tile 16x16")), arguments);
+  const auto planned = plan_launches(code_of(artifact_of("tile 16x16")), arguments, 132);
   ASSERT_FALSE(planned);
   EXPECT_EQ(planned.error().diagnostics[0].code, "batch-differs");
 }
@@ -152,7 +179,7 @@ TEST(Batch, TakesSeveralLaunchesWhereItIsLarge) {
                                   .workspace_bytes = int64_t{65535} * 2 * 4 * 4 * 4,
                                   .batch = 70000,
                                   .stride_a = 16};
-  const auto planned = plan_launches(code, arguments);
+  const auto planned = plan_launches(code, arguments, 132);
   ASSERT_TRUE(planned) << dsl::render(planned.error());
   ASSERT_EQ(planned->size(), 4u);
   EXPECT_EQ((*planned)[0].grid[2], 65535u);

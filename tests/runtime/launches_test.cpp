@@ -17,7 +17,8 @@ KernelCode split_code(int split) {
 
 TEST(Launches, TakeOneGridForEachEntry) {
   const auto launches = plan_launches(
-      split_code(3), {.m = 33, .n = 130, .k = 5, .workspace = 4096, .workspace_bytes = 1 << 20});
+      split_code(3), {.m = 33, .n = 130, .k = 5, .workspace = 4096, .workspace_bytes = 1 << 20},
+      132);
   ASSERT_TRUE(launches) << dsl::render(launches.error());
   ASSERT_EQ(launches->size(), 2u);
   EXPECT_EQ((*launches)[0].grid, (std::array<uint32_t, 3>{3 * 9, 3, 1}));
@@ -30,7 +31,7 @@ TEST(Launches, TakeOneGridForEachEntry) {
 
 TEST(Launches, AreNoneForAnEmptyC) {
   for (const auto& [m, n] : {std::pair{0, 4}, std::pair{4, 0}}) {
-    const auto launches = plan_launches(split_code(3), {.m = m, .n = n, .k = 5});
+    const auto launches = plan_launches(split_code(3), {.m = m, .n = n, .k = 5}, 132);
     ASSERT_TRUE(launches);
     EXPECT_TRUE(launches->empty());
   }
@@ -38,14 +39,14 @@ TEST(Launches, AreNoneForAnEmptyC) {
 
 TEST(Launches, RefuseAWorkspaceTooSmall) {
   const auto launches =
-      plan_launches(split_code(3), {.m = 33, .n = 130, .k = 5, .workspace_bytes = 100});
+      plan_launches(split_code(3), {.m = 33, .n = 130, .k = 5, .workspace_bytes = 100}, 132);
   ASSERT_FALSE(launches);
   EXPECT_EQ(launches.error().diagnostics.front().code, "workspace-too-small");
 }
 
 TEST(Launches, RefuseABatchThatTheKernelDoesNotKnow) {
   const auto launches =
-      plan_launches(code_of(test::naive_artifact()), {.m = 3, .n = 3, .k = 5, .batch = 2});
+      plan_launches(code_of(test::naive_artifact()), {.m = 3, .n = 3, .k = 5, .batch = 2}, 132);
   ASSERT_FALSE(launches);
   EXPECT_EQ(launches.error().diagnostics.front().code, "batch-differs");
 }
