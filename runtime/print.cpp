@@ -112,7 +112,9 @@ std::string provenance_text(const Provenance& provenance) {
   if (!provenance.cubin_hash.empty()) code += fmt::format(", cubin {}", provenance.cubin_hash);
   if (!provenance.assembler.empty()) code += fmt::format(", by {}", provenance.assembler);
   if (provenance.registers > 0) code += fmt::format(", {} registers", provenance.registers);
-  return line("spec", provenance.spec) + line("code", code) + line("data", provenance.data);
+  const std::string choice = provenance.choice.empty() ? "" : line("choice", provenance.choice);
+  return choice + line("spec", provenance.spec) + line("code", code) +
+         line("data", provenance.data);
 }
 
 }  // namespace

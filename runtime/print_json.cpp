@@ -118,6 +118,7 @@ Json time_json(const BenchResult& time) {
 Json provenance_json(const RunResult& result) {
   const Provenance& provenance = result.provenance;
   return {{"spec", provenance.spec},
+          {"choice", string_or_null(provenance.choice)},
           {"kernel", provenance.kernel},
           {"ptx_hash", provenance.ptx_hash},
           {"cubin_hash", string_or_null(provenance.cubin_hash)},

@@ -122,6 +122,7 @@ Result<RunResult> run_gemm(Device& device, const Artifact& artifact, const GemmP
                    .problem = *completed,
                    .provenance = provenance_of(artifact, *completed),
                    .label = options.label};
+  result.provenance.choice = options.choice;
   if (result.device.kind == DeviceKind::gpu && artifact.cubin.empty())
     result.provenance.assembler = "driver " + result.device.driver;
   result.blocks =

@@ -203,7 +203,7 @@ Result<std::unique_ptr<Device>> open_gpu(const GpuOptions& options) {
   Result<DeviceInfo> info = context->describe();
   if (!info) return tl::unexpected(info.error());
   auto gpu = std::make_unique<Gpu>(std::move(*context), std::move(*info));
-  TILEC_TRY(gpu->open_libraries(options));
+  if (options.libraries) TILEC_TRY(gpu->open_libraries(options));
   return gpu;
 }
 
