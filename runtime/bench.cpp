@@ -134,31 +134,53 @@ double share_of_peak(const dsl::GemmShape& shape, double us, const DeviceInfo& d
   return peak > 0 && us > 0 ? flop / us / peak : 0;
 }
 
+Result<std::vector<DeviceOperands>> upload_sets(Device& device, const GemmProblem& problem,
+                                                std::span<const Operands> operands,
+                                                int64_t cache_multiple) {
+  // What a launch touches: guards and offsets do not pass through the cache.
+  int64_t words = 0;
+  for (Operand operand : {Operand::a, Operand::b, Operand::c}) {
+    const Stored matrix = stored(problem, operand);
+    words += problem.batch * matrix.rows * matrix.columns;
+  }
+  const int64_t count = sets_to_rotate(words * 4, device.info().l2_bytes, cache_multiple);
+  std::vector<DeviceOperands> sets;
+  for (int64_t i = 0; i < count; ++i) {
+    Result<DeviceOperands> set = DeviceOperands::upload(device, operands, problem.batched, 0);
+    if (!set) return tl::unexpected(std::move(set.error()));
+    sets.push_back(std::move(*set));
+  }
+  return sets;
+}
+
 Result<BenchResult> bench_gemm(Device& device, KernelId kernel, const GemmProblem& problem,
                                std::span<const Operands> operands, int64_t workspace_bytes,
+                               const BenchOptions& options) {
+  const Result<std::vector<DeviceOperands>> sets =
+      upload_sets(device, problem, operands, options.cache_multiple);
+  if (!sets) return tl::unexpected(sets.error());
+  Buffer workspace;
+  if (workspace_bytes > 0) {
+    Result<Buffer> allocated = Buffer::allocate(device, workspace_bytes);
+    if (!allocated) return tl::unexpected(std::move(allocated.error()));
+    workspace = std::move(*allocated);
+  }
+  return bench_sets(device, kernel, problem, *sets, workspace, options);
+}
+
+Result<BenchResult> bench_sets(Device& device, KernelId kernel, const GemmProblem& problem,
+                               std::span<const DeviceOperands> sets, const Buffer& workspace,
                                const BenchOptions& options) {
   Stopwatch* stopwatch = device.stopwatch();
   if (stopwatch == nullptr)
     return refuse(Fault::no_stopwatch,
                   "launches can be timed on a GPU only: this device is " + device.info().name);
-  // What a launch touches: guards and offsets do not pass through the cache.
-  int64_t words = 0;
-  for (Operand operand : {Operand::a, Operand::b, Operand::c}) {
-    const Stored matrix = stored(problem, operand);
-    words += matrix.rows * matrix.columns;
-  }
-  words *= problem.batch;
-  const int64_t count = sets_to_rotate(words * 4, device.info().l2_bytes, options.cache_multiple);
-  std::vector<DeviceOperands> sets;
+  const auto count = static_cast<int64_t>(sets.size());
   std::vector<KernelArguments> arguments;
-  for (int64_t i = 0; i < count; ++i) {
-    Result<DeviceOperands> set =
-        DeviceOperands::upload(device, operands, problem.batched, i == 0 ? workspace_bytes : 0);
-    if (!set) return tl::unexpected(std::move(set.error()));
-    arguments.push_back(set->arguments(problem));
-    arguments.back().workspace = arguments.front().workspace;
-    arguments.back().workspace_bytes = workspace_bytes;
-    sets.push_back(std::move(*set));
+  for (const DeviceOperands& set : sets) {
+    arguments.push_back(set.arguments(problem));
+    arguments.back().workspace = workspace.address();
+    arguments.back().workspace_bytes = workspace.bytes();
   }
   std::vector<Side> sides = {{.kernel = kernel}};
   if (options.cublas && !device.info().cublas.empty()) sides.push_back({});

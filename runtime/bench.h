@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "runtime/device.h"
+#include "runtime/device_operands.h"
 #include "runtime/operands.h"
 #include "runtime/problem.h"
 
@@ -63,6 +64,15 @@ double share_of_peak(const dsl::GemmShape& shape, double us, const DeviceInfo& d
 /// Errors: machine, "no-stopwatch" where the device cannot time; those of the device.
 Result<BenchResult> bench_gemm(Device& device, KernelId kernel, const GemmProblem& problem,
                                std::span<const Operands> operands, int64_t workspace_bytes,
+                               const BenchOptions& options);
+
+/// Sets of the operands on the device, enough that launches which use them in turn find none in the
+/// cache; `bench_sets` times on them, and `workspace` is the kernel's.
+Result<std::vector<DeviceOperands>> upload_sets(Device& device, const GemmProblem& problem,
+                                                std::span<const Operands> operands,
+                                                int64_t cache_multiple);
+Result<BenchResult> bench_sets(Device& device, KernelId kernel, const GemmProblem& problem,
+                               std::span<const DeviceOperands> sets, const Buffer& workspace,
                                const BenchOptions& options);
 
 }  // namespace tilec

@@ -1,6 +1,5 @@
 #include "runtime/trial.h"
 
-#include "runtime/launches.h"
 #include "runtime/try.h"
 
 namespace tilec {
@@ -18,6 +17,16 @@ Result<Trial> Trial::prepare(Device& device, const GemmProblem& problem, int64_t
       DeviceOperands::upload(device, trial.before_, problem.batched, most_workspace);
   if (!placed) return tl::unexpected(std::move(placed.error()));
   trial.placed_ = std::move(*placed);
+  if (device.stopwatch() == nullptr) return trial;
+  if (most_workspace > 0) {
+    Result<Buffer> workspace = Buffer::allocate(device, most_workspace);
+    if (!workspace) return tl::unexpected(std::move(workspace.error()));
+    trial.workspace_ = std::move(*workspace);
+  }
+  Result<std::vector<DeviceOperands>> sets =
+      upload_sets(device, problem, trial.before_, BenchOptions().cache_multiple);
+  if (!sets) return tl::unexpected(std::move(sets.error()));
+  trial.sets_ = std::move(*sets);
   return trial;
 }
 
@@ -54,9 +63,8 @@ Result<TrialResult> Trial::judge(const Artifact& artifact, KernelId kernel,
   out.max_error = all.max_error;
   const auto& [m, n, k] = problem_.shape;
   if (!out.passed || device_->stopwatch() == nullptr || m == 0 || n == 0 || k == 0) return out;
-  const int64_t workspace = workspace_needed(artifact.spec, problem_.shape, problem_.batch);
   Result<BenchResult> time =
-      bench_gemm(*device_, kernel, problem_, before_, workspace, options.bench);
+      bench_sets(*device_, kernel, problem_, sets_, workspace_, options.bench);
   if (!time) return tl::unexpected(std::move(time.error()));
   out.us = time->kernel.median_us;
   out.clock_mhz = time->kernel.clock_mhz;

@@ -42,6 +42,8 @@ class Trial {
   GemmProblem problem_;
   std::vector<Operands> before_;
   DeviceOperands placed_;
+  std::vector<DeviceOperands> sets_;  // to time on, where the device can
+  Buffer workspace_;
 };
 
 }  // namespace tilec

@@ -334,12 +334,15 @@ void Emitter::locate_parts(const ir::Storage& s, Operand& out) {
     out.base = advance(out.base, builder_.CreateMul(wide(share_), out.part_step));
 }
 
+llvm::Value* Emitter::slices_of_k() {
+  return builder_.CreateUDiv(builder_.CreateAdd(k_, i32(kernel_.tile_k - 1)), i32(kernel_.tile_k));
+}
+
 // Which part of K is the block's: equal parts in whole slices, the last ones shorter or empty.
 void Emitter::locate_share() {
-  slices_ =
-      builder_.CreateUDiv(builder_.CreateAdd(k_, i32(kernel_.tile_k - 1)), i32(kernel_.tile_k));
   first_k_ = i32(0);
   if (kernel_.split_k == 1) return;
+  slices_ = slices_of_k();
   share_ = special_register("%ctaid.y");
   Value* most = builder_.CreateUDiv(builder_.CreateAdd(slices_, i32(kernel_.split_k - 1)),
                                     i32(kernel_.split_k));
@@ -352,6 +355,7 @@ void Emitter::locate_share() {
 
 // `whole` and `full`, as kernel.h defines them.
 void Emitter::count_slices() {
+  if (kernel_.split_k == 1) slices_ = slices_of_k();
   if (kernel_.exact) {
     whole_ = builder_.getTrue();
     full_ = slices_;

@@ -66,6 +66,7 @@ class Emitter {
   void locate_thread();
   std::pair<Value*, Value*> locate_lane(Value* lane);
   void locate_share();
+  Value* slices_of_k();
   void locate_operand(ir::Id id);
   Value* base_of(unsigned parameter);
   void locate_parts(const ir::Storage& s, Operand& out);

@@ -1,7 +1,9 @@
 // How K and the matrices of a batch are dealt to blocks: `split_k`, strided batches and batches by
 // pointers, on the CPU.
 #include <algorithm>
+#include <cstring>
 
+#include "compiler/sass/cubin.h"
 #include "runtime/device_operands.h"
 #include "runtime/launches.h"
 #include "tests/compiler/support.h"
@@ -94,6 +96,28 @@ TEST(SplitK, LeavesTwoEntriesAndAWorkspace) {
   EXPECT_EQ(dsl::workspace_bytes(artifact.spec, {10, 5, 100}), 3 * 10 * 8 * 4);
   EXPECT_EQ(artifact_of("tile 16x32").entries.size(), 1u);
   EXPECT_EQ(dsl::workspace_bytes(artifact_of("tile 16x32").spec, {10, 5, 100}), 0);
+}
+
+// The loop that is rewritten is the first entry's, wherever the assembler put it.
+TEST(SplitK, KeepsItsSecondKernelWhereTheLoopIsRewritten) {
+  const auto specs = specs_of("tile 128x128x16 warp 64x32 thread 8x8 stages 3 split_k 3 sass on");
+  ASSERT_TRUE(specs) << dsl::render(specs.error());
+  const dsl::Result<Artifact> artifact = compile((*specs)[0], *find_target("sm_90a"), {});
+  ASSERT_TRUE(artifact) << dsl::render(artifact.error());
+  if (artifact->cubin.empty()) GTEST_SKIP() << "no assembler";
+  ASSERT_TRUE(artifact->sass.rewritten) << artifact->sass.why_not;
+  const auto before = sass::read_cubin(artifact->sass.assembled);
+  const auto after = sass::read_cubin(artifact->cubin);
+  ASSERT_TRUE(before && after);
+  ASSERT_EQ(after->kernels.size(), 2u);
+  const auto same = [&](const char* name) {
+    const auto& one = before->find(name)->words;
+    const auto& two = after->find(name)->words;
+    return one.size() == two.size() &&
+           std::memcmp(one.data(), two.data(), one.size() * sizeof(one[0])) == 0;
+  };
+  EXPECT_FALSE(same("gemm"));
+  EXPECT_TRUE(same("gemm_sum"));
 }
 
 TEST(SplitK, RefusesAWorkspaceTooSmall) {
