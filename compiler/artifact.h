@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dsl/derive.h"
+#include "dsl/shape.h"
 #include "dsl/spec.h"
 
 namespace tilec {
@@ -38,15 +39,31 @@ struct Dump {
   std::string text;
 };
 
-/// The kernel's parameters, in order: a, b, c (pointers to global memory), m, n, k (s32, >= 0),
-/// lda, ldb, ldc (s64, elements from one stored row to the next), alpha, beta (f32).
-/// Block x of a one-dimensional grid computes one tile of C:
-/// blocks = ceil(m / tile.m) * ceil(n / tile.n).
+/// One kernel of the module: a point of entry and what a launch has to know of it.
+struct Entry {
+  std::string name;
+  dsl::Extent tile;
+  int threads = 0;           // per block
+  int64_t shared_bytes = 0;  // per block, dynamic
+  bool persistent = false;   // any number of blocks along x computes all tiles
+};
+
+/// Every entry's parameters, in order: a, b, c (pointers to global memory), m, n, k (s32, >= 0),
+/// lda, ldb, ldc (s64, elements from one stored row to the next), alpha, beta (f32);
+/// with `split_k` then w (pointer to workspace_bytes(spec, shape) for each matrix of a batch,
+/// dsl/shape.h, aligned to 16); for a strided batch then stride_a, stride_b, stride_c (s64,
+/// elements). Of a batch by pointers, a, b and c point at arrays of pointers. Block x of the grid
+/// computes one tile of C: ceil(m / tile.m) * ceil(n / tile.n) blocks; of a
+/// persistent entry any number of blocks computes them all. Along y there are `split_k` blocks,
+/// which share the slices of K of a tile; the second entry, one block along y, adds up what they
+/// found. Along z there is one block for each matrix of a batch.
 struct Artifact {
   dsl::Spec spec;
   dsl::Derived derived;
-  std::string tile;  // tile IR after the last pass; PTX's debug locations point into it
-  std::string llvm;  // after optimisation
+  dsl::Batch batch = dsl::Batch::none;
+  std::vector<Entry> entries;  // in the order of their launches
+  std::string tile;            // tile IR after the last pass; PTX's debug locations point into it
+  std::string llvm;            // after optimisation
   std::string ptx;
   std::vector<uint8_t> cubin;  // empty where no assembler was found
   AssemblerReport assembler;

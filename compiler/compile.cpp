@@ -90,7 +90,8 @@ std::string list_body(const sass::Body& body) {
 void rewrite_loop(const Target& target, Artifact& artifact, Watch& watch) {
   // ir::verify has proved rules R8 and R9 of this kernel.
   const sass::RewriteOptions options{.order = {.slots_apart = true},
-                                     .max_registers = registers_to_spare(artifact, target)};
+                                     .max_registers = registers_to_spare(artifact, target),
+                                     .kernel = artifact.entries.front().name};
   const auto dump = [&](const char* pass, const sass::Body& body) {
     if (watch.dumps(pass)) watch.after_sass(pass, list_body(body));
   };
@@ -103,6 +104,30 @@ void rewrite_loop(const Target& target, Artifact& artifact, Watch& watch) {
   artifact.sass.rewritten = true;
   artifact.sass.assembled = std::exchange(artifact.cubin, std::move(rewritten->file));
   artifact.assembler.registers = rewritten->registers;
+}
+
+// The pipeline: from the first tile IR of a kernel to the last.
+ir::Kernel lower(ir::Kernel kernel, bool sass, Watch& watch) {
+  // The kernel is right for every shape; every access is guarded, nothing overlaps.
+  kernel = watch.after("split_edges", passes::split_edges(kernel));
+  kernel = watch.after("lower_copies", passes::lower_copies(kernel));
+  // Whole tiles have a path without guards; copies are what the machine has.
+  kernel = watch.after("pipeline_slices", passes::pipeline_slices(kernel));
+  kernel = watch.after("split_epilogue", passes::split_epilogue(kernel));
+  kernel = watch.after("unroll_slices", passes::unroll_slices(kernel));
+  if (sass) kernel = watch.after("lead_fragments", passes::lead_fragments(kernel));
+  // The order of accesses is final.
+  kernel = watch.after("insert_barriers", passes::insert_barriers(kernel));
+  // The kernel is synchronised: threads may run at their own pace.
+  return kernel;
+}
+
+Entry entry_of(const ir::Kernel& kernel, int64_t shared_bytes) {
+  return {.name = kernel.name,
+          .tile = kernel.tile,
+          .threads = kernel.map.threads(),
+          .shared_bytes = shared_bytes,
+          .persistent = kernel.persistent};
 }
 
 }  // namespace
@@ -118,24 +143,23 @@ dsl::Result<Artifact> compile(const dsl::Spec& spec, const Target& target,
   Artifact out;
   out.spec = spec;
   out.derived = dsl::derive(spec, target.limits);
+  out.batch = options.batch;
   Watch watch(options, out);
 
-  ir::Kernel kernel = watch.after("build_kernel", passes::build_kernel(spec, out.derived));
-  // The kernel is right for every shape; every access is guarded, nothing overlaps.
-  kernel = watch.after("split_edges", passes::split_edges(kernel));
-  kernel = watch.after("lower_copies", passes::lower_copies(kernel));
-  // Whole tiles have a path without guards; copies are what the machine has.
-  kernel = watch.after("pipeline_slices", passes::pipeline_slices(kernel));
-  kernel = watch.after("split_epilogue", passes::split_epilogue(kernel));
-  kernel = watch.after("unroll_slices", passes::unroll_slices(kernel));
-  if (spec.sass) kernel = watch.after("lead_fragments", passes::lead_fragments(kernel));
-  // The order of accesses is final.
-  kernel = watch.after("insert_barriers", passes::insert_barriers(kernel));
-  // The kernel is synchronised: threads may run at their own pace.
+  std::vector<ir::Kernel> kernels;
+  kernels.push_back(
+      lower(watch.after("build_kernel", passes::build_kernel(spec, out.derived, options.batch)),
+            spec.sass, watch));
+  out.entries.push_back(entry_of(kernels.back(), out.derived.shared_bytes));
+  if (spec.split_k > 1) {
+    kernels.push_back(
+        lower(watch.after("build_sum", passes::build_sum(spec, options.batch)), false, watch));
+    out.entries.push_back(entry_of(kernels.back(), 0));
+  }
   if (watch.failed()) return tl::unexpected(watch.error());
-  out.tile = ir::print(kernel);
+  for (const ir::Kernel& kernel : kernels) out.tile += ir::print(kernel);
 
-  dsl::Result<codegen::Generated> generated = codegen::generate(kernel, target);
+  dsl::Result<codegen::Generated> generated = codegen::generate(kernels, target);
   if (!generated) return tl::unexpected(generated.error());
   out.llvm = std::move(generated->llvm);
   out.ptx = std::move(generated->ptx);

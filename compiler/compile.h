@@ -17,7 +17,8 @@ enum class Assembler { automatic, nvjitlink, ptxas, none };
 struct CompileOptions {
   std::vector<std::string> dump_after;  // names of passes; "all" for each
   Assembler assembler = Assembler::automatic;
-  bool assemble_required = false;  // false: without an assembler the cubin stays empty
+  dsl::Batch batch = dsl::Batch::none;  // many matrices a launch, and where they lie
+  bool assemble_required = false;       // false: without an assembler the cubin stays empty
 };
 
 /// What CompileOptions::dump_after knows behind the passes over tile IR, in order: "assemble", and

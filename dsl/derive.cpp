@@ -63,7 +63,12 @@ bool fragments_contiguous(const Spec& spec, bool operand_a) {
 }
 
 int fragment_vector(const Spec& spec, bool operand_a) {
-  if (spec.copy == CopyMode::none || !fragments_contiguous(spec, operand_a)) return 1;
+  if (spec.copy == CopyMode::none) {
+    // Straight from global memory, where a stored row runs along the thread's elements.
+    if (global_rows_run_along_k(spec, operand_a)) return 1;
+    return widest_vector(spec.vector_global, fragment_extent(spec, operand_a));
+  }
+  if (!fragments_contiguous(spec, operand_a)) return 1;
   int vector = widest_vector(spec.vector_shared, piece_of(spec, operand_a));
   return stride_vector(spec, operand_a, vector);
 }

@@ -39,7 +39,7 @@ struct Derived {
   CopyMap copy_a;  // zero where copy is `none`
   CopyMap copy_b;
   int vector_c = 1;           // elements per global access of C
-  int fragment_vector_a = 1;  // elements per shared load of an A fragment
+  int fragment_vector_a = 1;  // elements per shared load of an A fragment; `copy none`: global
   int fragment_vector_b = 1;
   int64_t shared_bytes_a = 0;  // one stage, rounded up to 16 so that every stage is aligned
   int64_t shared_bytes_b = 0;

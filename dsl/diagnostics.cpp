@@ -51,10 +51,7 @@ constexpr auto kRows = std::to_array<FaultRow>({
 
     {Fault::mma_not_built, "mma-not-built", spec, "tensor-core kernels are not built yet"},
     {Fault::tma_not_built, "tma-not-built", spec, "the bulk copy engine is not built yet"},
-    {Fault::split_k_not_built, "split-k-not-built", spec, "split K is not built yet"},
     {Fault::stream_k_not_built, "stream-k-not-built", spec, "stream-K is not built yet"},
-    {Fault::persistent_not_built, "persistent-not-built", spec,
-     "persistent kernels are not built yet"},
     {Fault::cluster_not_built, "cluster-not-built", spec, "clusters are not built yet"},
     {Fault::roles_not_built, "roles-not-built", spec, "warp specialisation is not built yet"},
     {Fault::type_not_built, "type-not-built", spec, "operands other than f32 are not built yet"},

@@ -52,9 +52,7 @@ enum class Fault {
   // understood, not built
   mma_not_built,
   tma_not_built,
-  split_k_not_built,
   stream_k_not_built,
-  persistent_not_built,
   cluster_not_built,
   roles_not_built,
   type_not_built,

@@ -108,13 +108,17 @@ std::string waves(const Spec& spec, const Derived& derived, const Limits& limits
       on = fmt::format("the {} SMs of one {}", device.sms, device.name);
     }
   }
-  int64_t slices = (shape.k + spec.tile_k - 1) / spec.tile_k;
-  std::string out = fmt::format("  {}: {}, {} of K each\n", label, plural(*grid, "block"),
-                                plural(slices, "slice"));
+  int64_t blocks = *grid * spec.split_k;
+  std::string out = fmt::format("  {}: {}, {} of K each\n", label, plural(blocks, "block"),
+                                plural(slices_a_block(spec, shape), "slice"));
+  if (spec.split_k > 1) {
+    out += more(fmt::format("{} share a tile; workspace {} bytes, added up by a second kernel",
+                            plural(spec.split_k, "block"), workspace_bytes(spec, shape)));
+  }
   int64_t at_once = int64_t{sms} * derived.blocks_per_sm;
   if (at_once > 0) {
     out += more(fmt::format("{:.2f} waves on {}",
-                            static_cast<double>(*grid) / static_cast<double>(at_once), on));
+                            static_cast<double>(blocks) / static_cast<double>(at_once), on));
   }
   return out;
 }

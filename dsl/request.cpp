@@ -16,9 +16,7 @@ struct NotBuilt {
 };
 constexpr NotBuilt kNotBuilt[] = {
     {ClauseKind::mma, Fault::mma_not_built, "use `thread` for kernels on CUDA cores"},
-    {ClauseKind::split_k, Fault::split_k_not_built, "leave it out: one block a tile"},
-    {ClauseKind::stream_k, Fault::stream_k_not_built, "leave it out: one block a tile"},
-    {ClauseKind::persistent, Fault::persistent_not_built, "leave it out: one tile a block"},
+    {ClauseKind::stream_k, Fault::stream_k_not_built, "`split_k N` shares out K in equal parts"},
     {ClauseKind::cluster, Fault::cluster_not_built, "leave it out: blocks stand alone"},
     {ClauseKind::roles, Fault::roles_not_built, "leave it out: every warp copies and computes"},
 };
@@ -124,6 +122,12 @@ class Reader {
         return;
       case raster:
         return read_raster(clause);
+      case split_k:
+        request_.split_k = only_number(clause, 1, kMostSplit);
+        return;
+      case persistent:
+        request_.persistent = true;
+        return;
       case layout:
         request_.layout = value_of(kLayoutWords, only_word(clause));
         return;

@@ -46,6 +46,8 @@ struct Request {
   std::optional<int> blocks_per_sm;
   std::optional<int> registers;
   std::optional<Raster> raster;
+  std::optional<int> split_k;
+  std::optional<bool> persistent;
   std::optional<OperandLayout> layout;
   std::optional<Expression> epilogue;
   std::optional<Edges> edges;
@@ -67,6 +69,7 @@ inline constexpr int kMostTileK = 256;  // elements of K in a slice
 inline constexpr int kMostStages = 16;
 inline constexpr int kMostPadding = 64;  // elements
 inline constexpr int kMostSwizzle = 64;  // tile rows of a band
+inline constexpr int kMostSplit = 256;   // blocks that share K
 inline constexpr int kMostBlocksPerSm = 32;
 inline constexpr int kFewestRegisters = 16;
 inline constexpr int kMostRegisters = 255;

@@ -42,11 +42,12 @@ Found vector_divides(const Subject& s) {
   int width = s.request.vector_global->width;
   if (s.spec.copy == CopyMode::none) {
     if (s.spec.thread.n % width == 0) return {};
-    return Finding{vector,
-                   fmt::format("vector {} does not fit C: without shared memory only C is accessed "
-                               "in vectors, and a thread has {} of its elements in a row",
-                               width, s.spec.thread.n),
-                   fmt::format("`vector {}` fits", widest_vector(width, s.spec.thread.n))};
+    return Finding{
+        vector,
+        fmt::format("vector {} does not fit C: without shared memory a vector is part of a "
+                    "thread's tile, and a thread has {} elements of C in a row",
+                    width, s.spec.thread.n),
+        fmt::format("`vector {}` fits", widest_vector(width, s.spec.thread.n))};
   }
   for (bool operand_a : {true, false}) {
     int length = global_row_length(s.spec, operand_a);

@@ -107,4 +107,20 @@ Result<int64_t> grid_blocks(const Spec& spec, const GemmShape& shape) {
                   "a larger tile makes fewer blocks"));
 }
 
+int64_t workspace_row(const GemmShape& shape) {
+  constexpr int64_t kAlignment = 4;  // elements in 16 bytes
+  return (shape.n + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+int64_t workspace_bytes(const Spec& spec, const GemmShape& shape) {
+  constexpr int64_t kElementBytes = 4;
+  if (spec.split_k == 1) return 0;
+  return spec.split_k * shape.m * workspace_row(shape) * kElementBytes;
+}
+
+int64_t slices_a_block(const Spec& spec, const GemmShape& shape) {
+  const int64_t slices = (shape.k + spec.tile_k - 1) / spec.tile_k;
+  return (slices + spec.split_k - 1) / spec.split_k;
+}
+
 }  // namespace tilec::dsl

@@ -18,6 +18,10 @@ struct GemmShape {
   bool operator==(const GemmShape&) const = default;
 };
 
+/// Where the matrices of a batch of multiplications lie: there is one; each lies so many elements
+/// after the one before; or an array holds a pointer to each.
+enum class Batch { none, strided, pointers };
+
 inline constexpr int64_t kMostExtent = 2147483647;  // kernels count rows and columns in 32 bits
 inline constexpr int64_t kMostBlocks = 2147483647;  // of a grid along x
 
@@ -25,9 +29,21 @@ inline constexpr int64_t kMostBlocks = 2147483647;  // of a grid along x
 /// Errors: malformed-shape, extent-out-of-range; both with the place in the text.
 Result<GemmShape> parse_shape(std::string_view text);
 
-/// Blocks that compute `shape`: ceil(m / tile.m) * ceil(n / tile.n); 0 where C is empty.
+/// Tiles of C that `shape` has: ceil(m / tile.m) * ceil(n / tile.n); 0 where C is empty. Each is a
+/// block of the grid, or `split_k` blocks.
 /// Errors: shape-not-tiled if edges are `exact` and the tile does not divide the shape;
 ///         grid-over-limit if there are more blocks than a grid can have.
 Result<int64_t> grid_blocks(const Spec& spec, const GemmShape& shape);
+
+/// Elements from one row of a part of the workspace to the next: N, rounded up so that rows are
+/// aligned to 16 bytes.
+int64_t workspace_row(const GemmShape& shape);
+
+/// Bytes of device memory that the kernel wants beside its operands, for one matrix of a batch:
+/// with `split_k` a part of M rows for each of the blocks that share a tile; else 0.
+int64_t workspace_bytes(const Spec& spec, const GemmShape& shape);
+
+/// Slices of K that the first blocks of a tile take, the most that any takes.
+int64_t slices_a_block(const Spec& spec, const GemmShape& shape);
 
 }  // namespace tilec::dsl

@@ -75,6 +75,8 @@ struct Spec {
   int blocks_per_sm = 0;  // 0: not asked for
   int registers = 0;      // 0: not asked for
   Raster raster;
+  int split_k = 1;          // blocks that share the slices of K of one tile of C
+  bool persistent = false;  // a block computes several tiles, one after the other
   OperandLayout layout;
   Expression epilogue;  // over acc, c, alpha, beta
   Edges edges = Edges::guard;

@@ -45,8 +45,9 @@ Result<Sequence> record(Stopwatch& stopwatch, const Side& side, const GemmProble
   std::vector<KernelArguments> list;
   list.reserve(static_cast<size_t>(launches));
   for (int64_t i = 0; i < launches; ++i) list.push_back(sets[static_cast<size_t>(i) % sets.size()]);
-  Result<SequenceId> id = side.kernel ? stopwatch.record(*side.kernel, list)
-                                      : stopwatch.record_cublas(problem.layout, list);
+  Result<SequenceId> id = side.kernel
+                              ? stopwatch.record(*side.kernel, list)
+                              : stopwatch.record_cublas(problem.layout, problem.batched, list);
   if (!id) return tl::unexpected(std::move(id.error()));
   return Sequence(stopwatch, *id, launches);
 }
@@ -133,29 +134,56 @@ double share_of_peak(const dsl::GemmShape& shape, double us, const DeviceInfo& d
   return peak > 0 && us > 0 ? flop / us / peak : 0;
 }
 
-Result<BenchResult> bench_gemm(Device& device, KernelId kernel, const GemmProblem& problem,
-                               const Operands& operands, const BenchOptions& options) {
-  Stopwatch* stopwatch = device.stopwatch();
-  if (stopwatch == nullptr)
-    return refuse(Fault::no_stopwatch,
-                  "launches can be timed on a GPU only: this device is " + device.info().name);
+Result<std::vector<DeviceOperands>> upload_sets(Device& device, const GemmProblem& problem,
+                                                std::span<const Operands> operands,
+                                                int64_t cache_multiple) {
   // What a launch touches: guards and offsets do not pass through the cache.
   int64_t words = 0;
   for (Operand operand : {Operand::a, Operand::b, Operand::c}) {
     const Stored matrix = stored(problem, operand);
-    words += matrix.rows * matrix.columns;
+    words += problem.batch * matrix.rows * matrix.columns;
   }
-  const int64_t count = sets_to_rotate(words * 4, device.info().l2_bytes, options.cache_multiple);
+  const int64_t count = sets_to_rotate(words * 4, device.info().l2_bytes, cache_multiple);
   std::vector<DeviceOperands> sets;
-  std::vector<KernelArguments> arguments;
   for (int64_t i = 0; i < count; ++i) {
-    Result<DeviceOperands> set = DeviceOperands::upload(device, operands);
+    Result<DeviceOperands> set = DeviceOperands::upload(device, operands, problem.batched, 0);
     if (!set) return tl::unexpected(std::move(set.error()));
-    arguments.push_back(set->arguments(problem));
     sets.push_back(std::move(*set));
   }
+  return sets;
+}
+
+Result<BenchResult> bench_gemm(Device& device, KernelId kernel, const GemmProblem& problem,
+                               std::span<const Operands> operands, int64_t workspace_bytes,
+                               const BenchOptions& options) {
+  const Result<std::vector<DeviceOperands>> sets =
+      upload_sets(device, problem, operands, options.cache_multiple);
+  if (!sets) return tl::unexpected(sets.error());
+  Buffer workspace;
+  if (workspace_bytes > 0) {
+    Result<Buffer> allocated = Buffer::allocate(device, workspace_bytes);
+    if (!allocated) return tl::unexpected(std::move(allocated.error()));
+    workspace = std::move(*allocated);
+  }
+  return bench_sets(device, kernel, problem, *sets, workspace, options);
+}
+
+Result<BenchResult> bench_sets(Device& device, KernelId kernel, const GemmProblem& problem,
+                               std::span<const DeviceOperands> sets, const Buffer& workspace,
+                               const BenchOptions& options) {
+  Stopwatch* stopwatch = device.stopwatch();
+  if (stopwatch == nullptr)
+    return refuse(Fault::no_stopwatch,
+                  "launches can be timed on a GPU only: this device is " + device.info().name);
+  const auto count = static_cast<int64_t>(sets.size());
+  std::vector<KernelArguments> arguments;
+  for (const DeviceOperands& set : sets) {
+    arguments.push_back(set.arguments(problem));
+    arguments.back().workspace = workspace.address();
+    arguments.back().workspace_bytes = workspace.bytes();
+  }
   std::vector<Side> sides = {{.kernel = kernel}};
-  if (!device.info().cublas.empty()) sides.push_back({});
+  if (options.cublas && !device.info().cublas.empty()) sides.push_back({});
   Result<int64_t> launches = play_turns(*stopwatch, sides, problem, arguments, options);
   if (!launches) return tl::unexpected(std::move(launches.error()));
 
@@ -166,9 +194,11 @@ Result<BenchResult> bench_gemm(Device& device, KernelId kernel, const GemmProble
     result.ratio = result.cublas->median_us / result.kernel.median_us;
   }
   const dsl::GemmShape& shape = problem.shape;
-  result.tflops = 2e-6 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
-                  static_cast<double>(shape.k) / result.kernel.median_us;
+  result.tflops = 2e-6 * static_cast<double>(problem.batch) * static_cast<double>(shape.m) *
+                  static_cast<double>(shape.n) * static_cast<double>(shape.k) /
+                  result.kernel.median_us;
   result.share_of_peak =
+      static_cast<double>(problem.batch) *
       share_of_peak(shape, result.kernel.median_us, device.info(), result.kernel.clock_mhz);
   return result;
 }

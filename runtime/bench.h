@@ -12,9 +12,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "runtime/device.h"
+#include "runtime/device_operands.h"
 #include "runtime/operands.h"
 #include "runtime/problem.h"
 
@@ -25,7 +27,8 @@ struct BenchOptions {
   int bursts = 11;         // of each side
   double warm_up_ms = 60;  // an idle GPU takes this long to raise its clock
   int64_t cache_multiple =
-      2;  // operand sets together are larger than this many second-level caches
+      2;               // operand sets together are larger than this many second-level caches
+  bool cublas = true;  // beside the kernel, where there is one
 };
 
 /// Microseconds a launch, over the bursts of one side.
@@ -56,9 +59,20 @@ int64_t sets_to_rotate(int64_t bytes_a_set, int64_t l2_bytes, int64_t cache_mult
 double share_of_peak(const dsl::GemmShape& shape, double us, const DeviceInfo& device,
                      double clock_mhz);
 
-/// `problem` is completed and accepted. Operands are uploaded from `operands`.
+/// `problem` is completed and accepted. Operands are uploaded from `operands`, those of each matrix
+/// of the batch. All sets share one workspace.
 /// Errors: machine, "no-stopwatch" where the device cannot time; those of the device.
 Result<BenchResult> bench_gemm(Device& device, KernelId kernel, const GemmProblem& problem,
-                               const Operands& operands, const BenchOptions& options);
+                               std::span<const Operands> operands, int64_t workspace_bytes,
+                               const BenchOptions& options);
+
+/// Sets of the operands on the device, enough that launches which use them in turn find none in the
+/// cache; `bench_sets` times on them, and `workspace` is the kernel's.
+Result<std::vector<DeviceOperands>> upload_sets(Device& device, const GemmProblem& problem,
+                                                std::span<const Operands> operands,
+                                                int64_t cache_multiple);
+Result<BenchResult> bench_sets(Device& device, KernelId kernel, const GemmProblem& problem,
+                               std::span<const DeviceOperands> sets, const Buffer& workspace,
+                               const BenchOptions& options);
 
 }  // namespace tilec

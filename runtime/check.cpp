@@ -154,6 +154,34 @@ CheckResult check_result(const GemmProblem& problem, const dsl::Expression& epil
   return result;
 }
 
+void add(CheckResult& to, CheckResult&& other, const CheckOptions& options) {
+  const auto most = static_cast<size_t>(options.most_findings);
+  to.passed = to.passed && other.passed;
+  to.max_error = keep_max(to.max_error, other.max_error);
+  to.checked += other.checked;
+  to.elements += other.elements;
+  to.failed += other.failed;
+  to.nan_elements += other.nan_elements;
+  to.touched.count += other.touched.count;
+  for (Failure& failure : other.failures)
+    if (to.failures.size() < most) to.failures.push_back(failure);
+  for (Touched& touched : other.touched.first)
+    if (to.touched.first.size() < most) to.touched.first.push_back(std::move(touched));
+}
+
+void add(CheckResult& to, const CublasComparison& other) {
+  if (!to.cublas) {
+    to.cublas = other;
+  } else {
+    to.cublas->different += other.different;
+    to.cublas->max_difference = keep_max(to.cublas->max_difference, other.max_difference);
+    to.cublas->max_error = keep_max(to.cublas->max_error, other.max_error);
+    to.cublas->bit_equal = to.cublas->bit_equal && other.bit_equal;
+    to.cublas->passed = to.cublas->passed && other.passed;
+  }
+  to.passed = to.passed && other.passed;
+}
+
 CublasComparison compare_with_cublas(const GemmProblem& problem, const Operands& before,
                                      const Image& kernel_c, const Image& cublas_c) {
   const std::vector<double> norms_a = row_norms_a(problem, before);

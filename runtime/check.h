@@ -67,4 +67,8 @@ CheckResult check_result(const GemmProblem& problem, const dsl::Expression& epil
 CublasComparison compare_with_cublas(const GemmProblem& problem, const Operands& before,
                                      const Image& kernel_c, const Image& cublas_c);
 
+/// Takes the check of another matrix into `to`: counts add up, the largest error stays.
+void add(CheckResult& to, CheckResult&& other, const CheckOptions& options);
+void add(CheckResult& to, const CublasComparison& other);
+
 }  // namespace tilec

@@ -1,10 +1,11 @@
 #include "runtime/cpu_device.h"
 
+#include <functional>
 #include <map>
 #include <vector>
 
-#include "dsl/shape.h"
 #include "runtime/faults.h"
+#include "runtime/launches.h"
 #include "runtime/try.h"
 
 namespace tilec {
@@ -12,10 +13,25 @@ namespace {
 
 struct LoadedKernel {
   ptx::Module module;
-  dsl::Spec spec;            // its name is the entry
-  int threads = 0;           // per block
-  int64_t shared_bytes = 0;  // per block
+  KernelCode code;
 };
+
+// Counts of several launches, line by line.
+void add_lines(std::vector<ptx::LineCounts>& to, const std::vector<ptx::LineCounts>& from) {
+  std::map<std::pair<std::string, int>, ptx::Counts> lines;
+  for (const auto& part : {std::cref(to), std::cref(from)})
+    for (const ptx::LineCounts& line : part.get()) lines[{line.file, line.line}].add(line.counts);
+  to.clear();
+  for (const auto& [place, counts] : lines) to.push_back({place.second, place.first, counts});
+}
+
+void add(ptx::Counters& to, const ptx::Counters& from) {
+  to.total.add(from.total);
+  add_lines(to.by_ptx_line, from.by_ptx_line);
+  add_lines(to.by_tile_line, from.by_tile_line);
+  to.blocks += from.blocks;
+  to.warps += from.warps;
+}
 
 class CpuDevice final : public Device {
  public:
@@ -46,18 +62,18 @@ class CpuDevice final : public Device {
     Result<ptx::Module> module = ptx::parse({artifact.spec.name + ".ptx", artifact.ptx});
     if (!module) return tl::unexpected(std::move(module.error()));
     const auto id = static_cast<KernelId>(next_id_++);
-    kernels_.emplace(id, LoadedKernel{std::move(*module), artifact.spec, artifact.derived.threads,
-                                      artifact.derived.shared_bytes});
+    kernels_.emplace(id, LoadedKernel{std::move(*module), code_of(artifact)});
     return id;
   }
 
   Result<void> launch(KernelId kernel, const KernelArguments& arguments) override;
+  Result<void> launch_one(const LoadedKernel& loaded, const Launch& launch);
   Result<void> synchronise() override { return {}; }
   Result<void> unload(KernelId kernel) override {
     kernels_.erase(kernel);
     return {};
   }
-  Result<void> cublas(dsl::OperandLayout, const KernelArguments&) override {
+  Result<void> cublas(dsl::OperandLayout, dsl::Batch, const KernelArguments&) override {
     return refuse(Fault::no_cublas, "cuBLAS runs on a GPU only");
   }
   std::optional<Counters> counters() const override { return counters_; }
@@ -92,35 +108,30 @@ Result<void> CpuDevice::launch(KernelId kernel, const KernelArguments& arguments
   if (found == kernels_.end())
     return tl::unexpected(dsl::Error::internal("launch of a kernel that was never loaded"));
   const LoadedKernel& loaded = found->second;
-  Result<int64_t> blocks = dsl::grid_blocks(loaded.spec, {arguments.m, arguments.n, arguments.k});
-  if (!blocks) return tl::unexpected(std::move(blocks.error()));
-  counters_ = Counters{};
+  Result<std::vector<Launch>> launches = plan_launches(loaded.code, arguments, 1);
+  if (!launches) return tl::unexpected(std::move(launches.error()));
   counted_ = {};
-  if (*blocks == 0) return {};
+  for (const Launch& next : *launches) TILEC_TRY(launch_one(loaded, next));
+  counters_ = launches->empty() ? Counters{} : summary_of(counted_);
+  return {};
+}
+
+Result<void> CpuDevice::launch_one(const LoadedKernel& loaded, const Launch& launch) {
+  const Entry& entry = loaded.code.entries[launch.entry];
   ptx::LaunchConfig config;
-  config.grid[0] = static_cast<uint32_t>(*blocks);
-  config.block[0] = static_cast<uint32_t>(loaded.threads);
-  config.dynamic_shared_bytes = loaded.shared_bytes;
+  config.grid = launch.grid;
+  config.block[0] = static_cast<uint32_t>(entry.threads);
+  config.dynamic_shared_bytes = entry.shared_bytes;
   config.checks = options_.checks;
   config.counters = options_.counters;
   config.threads = options_.threads;
-  const ptx::Argument list[] = {arguments.a,
-                                arguments.b,
-                                arguments.c,
-                                static_cast<int32_t>(arguments.m),
-                                static_cast<int32_t>(arguments.n),
-                                static_cast<int32_t>(arguments.k),
-                                arguments.lda,
-                                arguments.ldb,
-                                arguments.ldc,
-                                arguments.alpha,
-                                arguments.beta};
-  Result<ptx::LaunchResult> result =
-      ptx::launch(loaded.module, loaded.spec.name, config, list, memory_);
+  std::vector<ptx::Argument> list;
+  for (const Parameter& parameter : launch.parameters)
+    std::visit([&](auto value) { list.emplace_back(value); }, parameter);
+  Result<ptx::LaunchResult> result = ptx::launch(loaded.module, entry.name, config, list, memory_);
   if (!result) return tl::unexpected(std::move(result.error()));
   if (!result->clean()) return tl::unexpected(ptx::to_error(loaded.module, *result));
-  counters_ = summary_of(result->counters);
-  counted_ = std::move(result->counters);
+  add(counted_, result->counters);
   return {};
 }
 

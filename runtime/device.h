@@ -69,6 +69,13 @@ struct KernelArguments {
   int64_t ldc = 0;
   float alpha = 1;
   float beta = 0;
+  Address workspace = 0;  // of split_k: aligned to 16, as large as workspace_needed says
+  int64_t workspace_bytes = 0;
+  int64_t batch = 1;     // matrices; of a batch by pointers a, b and c are arrays of addresses
+  int64_t stride_a = 0;  // strided: elements from one matrix to the next
+  int64_t stride_b = 0;
+  int64_t stride_c = 0;
+  void* stream = nullptr;  // of a GPU: where to enqueue; null: the device's own
 };
 
 /// What the CPU counted in one launch. Instructions are warp instructions: one for all 32 lanes.
@@ -99,7 +106,7 @@ class Stopwatch {
   virtual ~Stopwatch() = default;
   virtual Result<SequenceId> record(KernelId kernel, std::span<const KernelArguments> launches) = 0;
   /// Also calls cuBLAS once, so that its kernels are loaded by then.
-  virtual Result<SequenceId> record_cublas(dsl::OperandLayout layout,
+  virtual Result<SequenceId> record_cublas(dsl::OperandLayout layout, dsl::Batch batch,
                                            std::span<const KernelArguments> launches) = 0;
   virtual Result<BurstTime> play(SequenceId sequence, int times) = 0;
   virtual void forget(SequenceId sequence) = 0;
@@ -109,6 +116,8 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
+  /// Memory that can still be allocated; none: nobody knows.
+  virtual std::optional<int64_t> free_bytes() const { return std::nullopt; }
 
   /// At least one byte is allocated. Contents are undefined.
   virtual Result<Address> allocate(int64_t bytes) = 0;
@@ -127,7 +136,8 @@ class Device {
 
   /// C = alpha * op(A) * op(B) + beta * C by cuBLAS, in true f32, then synchronises.
   /// Errors: machine, code "no-cublas", where there is none.
-  virtual Result<void> cublas(dsl::OperandLayout layout, const KernelArguments& arguments) = 0;
+  virtual Result<void> cublas(dsl::OperandLayout layout, dsl::Batch batch,
+                              const KernelArguments& arguments) = 0;
 
   /// Of the last launch; none on a GPU.
   virtual std::optional<Counters> counters() const { return std::nullopt; }

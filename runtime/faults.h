@@ -19,6 +19,9 @@ enum class Fault {
   bad_scalar,
   layout_differs,
   operand_not_aligned,
+  batch_differs,
+  workspace_too_small,
+  not_enough_memory,
   no_driver,
   bad_driver,
   no_gpu,
@@ -40,7 +43,7 @@ struct FaultRow {
 };
 
 /// In the order of the enumeration.
-inline constexpr std::array<FaultRow, 18> kFaults = {{
+inline constexpr std::array<FaultRow, 21> kFaults = {{
     {Fault::bad_shape, "bad-shape", dsl::Road::user, "extents are 0 or more"},
     {Fault::shape_too_large, "shape-too-large", dsl::Road::user,
      "extents and leading dimensions are at most 2^31 - 1"},
@@ -52,6 +55,12 @@ inline constexpr std::array<FaultRow, 18> kFaults = {{
      "a kernel takes operands of the layout it was compiled for"},
     {Fault::operand_not_aligned, "operand-not-aligned", dsl::Road::user,
      "`edges exact` takes operands as aligned as its vectors are wide"},
+    {Fault::batch_differs, "batch-differs", dsl::Road::user,
+     "a kernel takes a batch of the kind it was compiled for"},
+    {Fault::workspace_too_small, "workspace-too-small", dsl::Road::user,
+     "the workspace holds a part for each block that shares a tile"},
+    {Fault::not_enough_memory, "not-enough-memory", dsl::Road::machine,
+     "the operands and the workspace fit the device's memory"},
     {Fault::no_driver, "no-driver", dsl::Road::machine, "a GPU needs the CUDA driver"},
     {Fault::bad_driver, "bad-driver", dsl::Road::machine, "the driver has the functions we use"},
     {Fault::no_gpu, "no-gpu", dsl::Road::machine, "the driver sees the GPU asked for"},

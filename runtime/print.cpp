@@ -27,6 +27,10 @@ std::string problem_text(const RunResult& result) {
   const GemmProblem& problem = result.problem;
   std::string out = fmt::format("{}, layout {}, alpha {}, beta {}", to_string(problem.shape),
                                 layout_name(problem.layout), problem.alpha, problem.beta);
+  if (problem.batched != dsl::Batch::none)
+    out +=
+        fmt::format(", {} matrices {}", problem.batch,
+                    problem.batched == dsl::Batch::strided ? "one after the other" : "by pointers");
   for (Operand operand : {Operand::a, Operand::b, Operand::c}) {
     const Stored matrix = stored(problem, operand);
     if (matrix.ld != std::max<int64_t>(1, matrix.columns))
@@ -108,7 +112,9 @@ std::string provenance_text(const Provenance& provenance) {
   if (!provenance.cubin_hash.empty()) code += fmt::format(", cubin {}", provenance.cubin_hash);
   if (!provenance.assembler.empty()) code += fmt::format(", by {}", provenance.assembler);
   if (provenance.registers > 0) code += fmt::format(", {} registers", provenance.registers);
-  return line("spec", provenance.spec) + line("code", code) + line("data", provenance.data);
+  const std::string choice = provenance.choice.empty() ? "" : line("choice", provenance.choice);
+  return choice + line("spec", provenance.spec) + line("code", code) +
+         line("data", provenance.data);
 }
 
 }  // namespace

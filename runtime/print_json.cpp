@@ -36,7 +36,8 @@ Json device_json(const DeviceInfo& device) {
 }
 
 Json problem_json(const GemmProblem& problem) {
-  return {{"m", problem.shape.m},
+  return {{"batch", problem.batch},
+          {"m", problem.shape.m},
           {"n", problem.shape.n},
           {"k", problem.shape.k},
           {"a_transposed", problem.layout.a_transposed},
@@ -117,6 +118,7 @@ Json time_json(const BenchResult& time) {
 Json provenance_json(const RunResult& result) {
   const Provenance& provenance = result.provenance;
   return {{"spec", provenance.spec},
+          {"choice", string_or_null(provenance.choice)},
           {"kernel", provenance.kernel},
           {"ptx_hash", provenance.ptx_hash},
           {"cubin_hash", string_or_null(provenance.cubin_hash)},

@@ -80,6 +80,9 @@ Result<GemmProblem> complete(const GemmProblem& problem) {
   TILEC_TRY(check_extent('M', problem.shape.m));
   TILEC_TRY(check_extent('N', problem.shape.n));
   TILEC_TRY(check_extent('K', problem.shape.k));
+  if (problem.batch < 1 || (problem.batched == dsl::Batch::none && problem.batch != 1))
+    return refuse(Fault::bad_shape, fmt::format("a batch of {} matrices", problem.batch),
+                  "a batch has 1 or more, and says how they lie");
   GemmProblem out = problem;
   // cuBLAS wants leading dimensions of at least 1, so an empty row counts as one element.
   const auto row = [&](Operand operand) {
@@ -100,10 +103,16 @@ Result<void> accepts(const Artifact& artifact, const GemmProblem& problem) {
   const dsl::Spec& spec = artifact.spec;
   if (spec.layout != problem.layout)
     return refuse(Fault::layout_differs, "the kernel was compiled for another layout of A and B");
+  if (artifact.batch != problem.batched)
+    return refuse(Fault::batch_differs, "the kernel was compiled for another kind of batch");
   TILEC_TRY(dsl::grid_blocks(spec, problem.shape));
   if (spec.edges == dsl::Edges::guard) return {};
-  TILEC_TRY(check_aligned(problem, Operand::a, artifact.derived.copy_a.vector));
-  TILEC_TRY(check_aligned(problem, Operand::b, artifact.derived.copy_b.vector));
+  const dsl::Derived& derived = artifact.derived;
+  const bool direct = spec.copy == dsl::CopyMode::none;
+  TILEC_TRY(check_aligned(problem, Operand::a,
+                          direct ? derived.fragment_vector_a : derived.copy_a.vector));
+  TILEC_TRY(check_aligned(problem, Operand::b,
+                          direct ? derived.fragment_vector_b : derived.copy_b.vector));
   return check_aligned(problem, Operand::c, artifact.derived.vector_c);
 }
 

@@ -29,6 +29,8 @@ struct GemmProblem {
   int64_t offset_b = 0;
   int64_t offset_c = 0;
   uint64_t seed = 1;
+  int64_t batch = 1;  // matrices, each of this shape
+  dsl::Batch batched = dsl::Batch::none;
 };
 
 /// One operand as it lies in memory: element (row, column) at offset + row * ld + column.
@@ -44,12 +46,13 @@ struct Stored {
 Stored stored(const GemmProblem& problem, Operand operand);
 
 /// The problem with every leading dimension filled in.
-/// Errors: bad-shape, shape-too-large, leading-dimension-too-small, bad-offset, bad-scalar.
+/// Errors: bad-shape (also of a batch), shape-too-large, leading-dimension-too-small, bad-offset,
+/// bad-scalar.
 Result<GemmProblem> complete(const GemmProblem& problem);
 
 /// Whether the kernel may run a completed problem.
-/// Errors: layout-differs; those of dsl::grid_blocks; under `edges exact` also operand-not-aligned,
-/// which names the operand.
+/// Errors: layout-differs; batch-differs; those of dsl::grid_blocks; under `edges exact` also
+/// operand-not-aligned, which names the operand.
 Result<void> accepts(const Artifact& artifact, const GemmProblem& problem);
 
 /// Elements, a power of two up to `most`, that every aligned group of the operand's rows starts on

@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "dsl/format.h"
 #include "runtime/device_operands.h"
+#include "runtime/faults.h"
 #include "runtime/hash.h"
+#include "runtime/launches.h"
 #include "runtime/try.h"
 
 namespace tilec {
@@ -39,23 +44,71 @@ bool is_default(const dsl::Expression& epilogue) {
   return epilogue == dsl::default_epilogue();
 }
 
-Result<CheckResult> check_run(Device& device, const Artifact& artifact, const GemmProblem& problem,
-                              const Operands& before, const DeviceOperands& placed,
-                              const CheckOptions& options) {
-  Result<Operands> after = placed.download(device, before);
+// One matrix, after the kernel has run.
+Result<CheckResult> check_matrix(Device& device, const Artifact& artifact,
+                                 const GemmProblem& problem, const Operands& before,
+                                 const DeviceOperands& placed, int64_t index,
+                                 const CheckOptions& options) {
+  Result<Operands> after = placed.download(device, before, index);
   if (!after) return tl::unexpected(std::move(after.error()));
-  CheckResult check =
-      check_result(problem, artifact.spec.epilogue, artifact.spec.tile, before, *after, options);
+  return check_result(problem, artifact.spec.epilogue, artifact.spec.tile, before, *after, options);
+}
+
+Result<CheckResult> check_run(Device& device, const Artifact& artifact, const GemmProblem& problem,
+                              std::span<const Operands> before, const DeviceOperands& placed,
+                              CheckOptions options) {
+  options.budget = std::max<int64_t>(1, options.budget / problem.batch);
+  CheckResult check{.passed = true};
+  std::vector<Image> ours;
+  for (int64_t i = 0; i < problem.batch; ++i) {
+    const Operands& matrix = before[static_cast<size_t>(i)];
+    Result<CheckResult> one = check_matrix(device, artifact, problem, matrix, placed, i, options);
+    if (!one) return one;
+    add(check, std::move(*one), options);
+  }
   const bool comparable =
       !device.info().cublas.empty() && check.elements > 0 && is_default(artifact.spec.epilogue);
   if (!comparable) return check;
-  TILEC_TRY(placed.upload_c(device, before.c));
-  TILEC_TRY(device.cublas(problem.layout, placed.arguments(problem)));
-  Result<Image> cublas_c = placed.download_c(device, before.c);
-  if (!cublas_c) return tl::unexpected(std::move(cublas_c.error()));
-  check.cublas = compare_with_cublas(problem, before, after->c, *cublas_c);
-  check.passed = check.passed && check.cublas->passed;
+  for (int64_t i = 0; i < problem.batch; ++i) {
+    const Image& c = before[static_cast<size_t>(i)].c;
+    Result<Image> kernel_c = placed.download_c(device, c, i);
+    if (!kernel_c) return tl::unexpected(std::move(kernel_c.error()));
+    ours.push_back(std::move(*kernel_c));
+    TILEC_TRY(placed.upload_c(device, c, i));
+  }
+  TILEC_TRY(device.cublas(problem.layout, problem.batched, placed.arguments(problem)));
+  for (int64_t i = 0; i < problem.batch; ++i) {
+    const Operands& matrix = before[static_cast<size_t>(i)];
+    Result<Image> cublas_c = placed.download_c(device, matrix.c, i);
+    if (!cublas_c) return tl::unexpected(std::move(cublas_c.error()));
+    add(check, compare_with_cublas(problem, matrix, ours[static_cast<size_t>(i)], *cublas_c));
+  }
   return check;
+}
+
+// The operands of each matrix, with numbers of their own.
+std::vector<Operands> make_batch(const GemmProblem& problem, bool c_is_read, bool guarded) {
+  std::vector<Operands> out;
+  for (int64_t i = 0; i < problem.batch; ++i) {
+    GemmProblem one = problem;
+    one.seed = problem.seed + static_cast<uint64_t>(i);
+    out.push_back(make_operands(one, c_is_read, guarded));
+  }
+  return out;
+}
+
+// Before anything is allocated, loaded or launched.
+Result<void> fits_memory(const Device& device, const GemmProblem& problem, int64_t workspace) {
+  const std::optional<int64_t> free = device.free_bytes();
+  int64_t needed = workspace;
+  for (Operand operand : {Operand::a, Operand::b, Operand::c})
+    needed += problem.batch * stored(problem, operand).extent() * int64_t{sizeof(float)};
+  if (!free || needed <= *free) return {};
+  return refuse(Fault::not_enough_memory,
+                fmt::format("{} needs {} bytes of device memory, {} of them as workspace, and {} "
+                            "has {} left",
+                            to_string(problem.shape), needed, workspace, device.info().name, *free),
+                "a smaller shape, or less split_k");
 }
 
 }  // namespace
@@ -69,13 +122,20 @@ Result<RunResult> run_gemm(Device& device, const Artifact& artifact, const GemmP
                    .problem = *completed,
                    .provenance = provenance_of(artifact, *completed),
                    .label = options.label};
+  result.provenance.choice = options.choice;
   if (result.device.kind == DeviceKind::gpu && artifact.cubin.empty())
     result.provenance.assembler = "driver " + result.device.driver;
-  result.blocks = *dsl::grid_blocks(artifact.spec, completed->shape);
+  result.blocks =
+      *dsl::grid_blocks(artifact.spec, completed->shape) * artifact.spec.split_k * completed->batch;
 
+  const int64_t workspace = workspace_needed(artifact.spec, completed->shape, completed->batch);
+  TILEC_TRY(fits_memory(device, *completed, workspace));
   const bool c_is_read = reads_c(artifact.spec.epilogue, completed->beta);
-  const Operands before = make_operands(*completed, c_is_read, !device.info().knows_bounds);
-  Result<DeviceOperands> placed = DeviceOperands::upload(device, before);
+  // The matrices of a batch share an allocation, whose bounds are not theirs.
+  const bool guarded = !device.info().knows_bounds || completed->batch > 1;
+  const std::vector<Operands> before = make_batch(*completed, c_is_read, guarded);
+  Result<DeviceOperands> placed =
+      DeviceOperands::upload(device, before, completed->batched, workspace);
   if (!placed) return tl::unexpected(std::move(placed.error()));
   Result<KernelId> kernel = device.load(artifact);
   if (!kernel) return tl::unexpected(std::move(kernel.error()));
@@ -96,7 +156,8 @@ Result<RunResult> run_gemm(Device& device, const Artifact& artifact, const GemmP
   }
   const auto& [m, n, k] = completed->shape;
   if (options.bench && device.stopwatch() != nullptr && m > 0 && n > 0 && k > 0) {
-    Result<BenchResult> time = bench_gemm(device, *kernel, *completed, before, *options.bench);
+    Result<BenchResult> time =
+        bench_gemm(device, *kernel, *completed, before, workspace, *options.bench);
     if (!time) return tl::unexpected(std::move(time.error()));
     result.time = *time;
   }

@@ -19,6 +19,7 @@ struct RunOptions {
   CheckOptions check_options;
   std::optional<BenchOptions> bench;  // where the device can time; none: no timing
   bool counters = false;              // keep all that the CPU counts, by line of tile IR
+  std::string choice;                 // why this spec was taken, where nobody named one
 };
 
 /// What a result is a result of.
@@ -30,6 +31,7 @@ struct Provenance {
   std::string assembler;   // tool and version; empty: none
   int registers = 0;       // 0: not known
   std::string data;        // how the operands are distributed, and the seed
+  std::string choice;      // why this spec, where none was named
 };
 
 struct RunResult {

@@ -36,6 +36,8 @@ struct Parsed {
   RunCommand run;
   BenchCommand bench;
   BenchWords bench_words;
+  TuneCommand tune;
+  TuneWords tune_words;
   OptCommand opt;
   CheckCommand check;
   EmulateCommand emulate;
@@ -85,6 +87,13 @@ const std::vector<Row>& rows() {
        [](Parsed& p) -> Command {
          finish(p.bench, p.bench_words);
          return p.bench;
+       }},
+      {"tune", "search a space for the fastest kernel of a shape, verify it and remember it",
+       "'tile {64,128}x128x16 warp {32,64}x32 thread 8x{4,8} stages {2..4}' --shape 1024x1024x1024",
+       [](CLI::App* app, Parsed& p) { set_up(app, p.tune, p.tune_words); },
+       [](Parsed& p) -> Command {
+         finish(p.tune, p.tune_words);
+         return p.tune;
        }},
       {"opt", "run passes on tile IR text",
        fmt::format("--pass {} gemm.tile", passes::all().front().name),

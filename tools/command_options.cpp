@@ -11,6 +11,7 @@
 #include "compiler/passes/passes.h"
 #include "compiler/target.h"
 #include "dsl/text.h"
+#include "dsl/words.h"
 #include "tools/budgets.h"
 
 namespace tilec {
@@ -25,15 +26,12 @@ const std::map<std::string, Stage> kStages = {{"spec", Stage::spec},   {"tile", 
                                               {"llvm", Stage::llvm},   {"ptx", Stage::ptx},
                                               {"cubin", Stage::cubin}, {"sass", Stage::sass}};
 
+const std::map<std::string, dsl::Batch> kBatches = {{"strided", dsl::Batch::strided},
+                                                    {"pointers", dsl::Batch::pointers}};
+
 /// A fault of the command line that CLI11 could not know of.
 CLI::ValidationError fault(const std::string& message) {
   return CLI::ValidationError(message);
-}
-
-dsl::GemmShape shape_of(const std::string& word) {
-  dsl::Result<dsl::GemmShape> shape = dsl::parse_shape(word);
-  if (!shape) throw fault(dsl::render(shape.error()));
-  return *shape;
 }
 
 template <class Value>
@@ -61,15 +59,14 @@ void add_target(CLI::App* app, std::string& target) {
       list + "(default: the spec's, else the device's, else sm_90a)");
 }
 
-void add_spec(CLI::App* app, SpecChoice& choice) {
-  app->add_option("SPEC", choice.spec, "a .tile file, a spec in quotes, or - for standard input")
-      ->required();
+void add_spec(CLI::App* app, SpecChoice& choice, bool required = true) {
+  app->add_option("SPEC", choice.spec,
+                  required ? "a .tile file, a spec in quotes, or - for standard input"
+                           : "a .tile file, a spec in quotes, or - for standard input; without one "
+                             "the fastest known for the device and the shape")
+      ->required(required);
   app->add_option("--kernel", choice.kernel, "which kernel of a file that holds several");
   add_target(app, choice.target);
-}
-
-void add_json(CLI::App* app, bool& json) {
-  app->add_flag("--json", json, "print JSON of a stable schema");
 }
 
 void add_shape(CLI::App* app, std::optional<dsl::GemmShape>& shape, const std::string& why) {
@@ -91,6 +88,51 @@ void add_assembler(CLI::App* app, Assembler& assembler) {
       "auto nvjitlink ptxas none (default: auto, the first that works)");
 }
 
+/// Digits, with an `x` between: no spec is that.
+bool looks_like_shape(const std::string& word) {
+  return !word.empty() && word.find_first_not_of("0123456789x") == std::string::npos;
+}
+
+}  // namespace
+
+dsl::GemmShape shape_of(const std::string& word) {
+  dsl::Result<dsl::GemmShape> shape = dsl::parse_shape(word);
+  if (!shape) throw fault(dsl::render(shape.error()));
+  return *shape;
+}
+
+void add_json(CLI::App* app, bool& json) {
+  app->add_flag("--json", json, "print JSON of a stable schema");
+}
+
+void add_layout(CLI::App* app, dsl::OperandLayout& layout) {
+  std::map<std::string, dsl::OperandLayout> names;
+  for (const auto& [word, value] : dsl::kLayoutWords) names.emplace(word, value);
+  app->add_option_function<std::string>(
+         "--layout",
+         [&layout, names](const std::string& word) { layout = named(names, word, "layout"); },
+         "nn nt tn tt: how A and B lie, where no spec says it (default: nn)")
+      ->type_name("LAYOUT");
+}
+
+void add_batch(CLI::App* app, int64_t& matrices, dsl::Batch& batched) {
+  app->add_option_function<int64_t>(
+         "--batch",
+         [&](int64_t count) {
+           matrices = count;
+           if (batched == dsl::Batch::none) batched = dsl::Batch::strided;
+         },
+         "matrices, each of this shape (default: one, and no batch)")
+      ->type_name("N");
+  app->add_option_function<std::string>(
+         "--batch-by",
+         [&](const std::string& word) {
+           batched = named(kBatches, word, "way for a batch to lie");
+         },
+         "strided: each matrix after the one before (default); pointers: by an array")
+      ->type_name("WAY");
+}
+
 void add_device(CLI::App* app, std::string& device) {
   app->add_option_function<std::string>(
       "--device",
@@ -100,13 +142,6 @@ void add_device(CLI::App* app, std::string& device) {
       },
       "gpu or cpu (default: the GPU if there is one)");
 }
-
-/// Digits, with an `x` between: no spec is that.
-bool looks_like_shape(const std::string& word) {
-  return !word.empty() && word.find_first_not_of("0123456789x") == std::string::npos;
-}
-
-}  // namespace
 
 void set_up(CLI::App* app, ExplainCommand& command) {
   add_spec(app, command.choice);
@@ -218,7 +253,10 @@ void set_up(CLI::App* app, ProfileCommand& command) {
 }
 
 void set_up(CLI::App* app, RunCommand& command) {
-  add_spec(app, command.choice);
+  add_spec(app, command.choice, false);
+  add_layout(app, command.problem.layout);
+  app->add_option("--tuning", command.tuning,
+                  "file of tune's results (default: TILEC_TUNING, or one in the cache folder)");
   app->add_option_function<std::string>(
          "--shape", [&command](const std::string& word) { command.problem.shape = shape_of(word); },
          "rows and columns of C, and the length of the sums")
@@ -237,6 +275,7 @@ void set_up(CLI::App* app, RunCommand& command) {
         std::pair{"--offset-c", &problem.offset_c}}) {
     app->add_option(name, *value, "elements from a 256-byte boundary to the first (default: 0)");
   }
+  add_batch(app, problem.batch, problem.batched);
   add_seed(app, problem.seed);
   app->add_flag_callback(
       "--no-bench", [&command] { command.bench = false; }, "on a GPU: check only, do not time");

@@ -78,12 +78,31 @@ struct ProfileCommand {
 };
 
 struct RunCommand {
-  SpecChoice choice;
-  GemmProblem problem;    // its layout is filled in from the spec
+  SpecChoice choice;      // an empty spec: the fastest known is taken
+  GemmProblem problem;    // its layout is filled in from the spec, where there is one
+  std::string tuning;     // the tuning file; empty: the usual one
   std::string device;     // "gpu", "cpu" or empty: the GPU if there is one
   bool bench = true;      // time it, on a GPU
   bool counters = false;  // all that the CPU counts
   Assembler assembler = Assembler::automatic;
+  bool json = false;
+};
+
+struct TuneCommand {
+  SpecChoice choice;  // a space; empty: the one that comes with tilec
+  std::vector<dsl::GemmShape> shapes;
+  dsl::OperandLayout layout;
+  int64_t batch = 1;
+  dsl::Batch batched = dsl::Batch::none;
+  std::string file;                 // empty: the usual one
+  std::vector<std::string> merged;  // files to take rows from
+  std::string exported;             // file to write the fastest of every shape to; "-": output
+  std::string device;
+  size_t most = 256;
+  int shard = 0;
+  int shards = 1;
+  double seconds = 30;
+  bool again = false;
   bool json = false;
 };
 
@@ -127,8 +146,8 @@ struct EmulateCommand {
 };
 
 using Command = std::variant<ExplainCommand, CompileCommand, ReportCommand, RunCommand,
-                             BenchCommand, OptCommand, CheckCommand, EmulateCommand, DiffCommand,
-                             ClimbCommand, ProfileCommand>;
+                             BenchCommand, TuneCommand, OptCommand, CheckCommand, EmulateCommand,
+                             DiffCommand, ClimbCommand, ProfileCommand>;
 
 /// What a command line comes to: a command, or an exit code with all said already (help, a fault).
 /// Prints help to standard output and faults to standard error.
@@ -140,6 +159,7 @@ dsl::Result<void> run(const CompileCommand& command);
 dsl::Result<void> run(const ReportCommand& command);
 dsl::Result<void> run(const RunCommand& command);
 dsl::Result<void> run(const BenchCommand& command);
+dsl::Result<void> run(const TuneCommand& command);
 dsl::Result<void> run(const OptCommand& command);
 dsl::Result<void> run(const CheckCommand& command);
 dsl::Result<void> run(const EmulateCommand& command);

@@ -50,6 +50,7 @@ dsl::Result<RunResult> run_kernel(Device& device, const dsl::Spec& spec, GemmPro
   const dsl::Spec fitting = narrowed(spec, *completed);
   CompileOptions compile_options;
   // The CPU executes PTX, and a GPU's driver can assemble it.
+  compile_options.batch = completed->batched;
   compile_options.assembler = device.info().kind == DeviceKind::cpu ? Assembler::none : assembler;
   dsl::Result<Artifact> artifact = compile(fitting, target_of(fitting), compile_options);
   if (!artifact) return tl::unexpected(std::move(artifact.error()));

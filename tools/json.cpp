@@ -81,8 +81,9 @@ std::string explain_json(const dsl::Spec& spec, const dsl::Derived& derived,
   if (shape) {
     dsl::Result<int64_t> blocks = dsl::grid_blocks(spec, *shape);
     json["shape"] = to_string(*shape);
-    json["blocks"] = blocks ? Json(*blocks) : Json();
-    json["slices"] = (shape->k + spec.tile_k - 1) / spec.tile_k;
+    json["blocks"] = blocks ? Json(*blocks * spec.split_k) : Json();
+    json["slices"] = dsl::slices_a_block(spec, *shape);
+    json["workspace_bytes"] = dsl::workspace_bytes(spec, *shape);
   }
   return text(json);
 }

@@ -22,28 +22,37 @@ dsl::Error broken_by(const passes::PassInfo& pass, bool in_order, const dsl::Err
                           "in order");
 }
 
+dsl::Result<ir::Kernel> run_passes(ir::Kernel kernel, const std::vector<std::string>& words) {
+  if (auto right = ir::verify(kernel); !right) return tl::unexpected(std::move(right.error()));
+  bool in_order = true;
+  const passes::PassInfo* last = nullptr;
+  for (const std::string& word : words) {
+    const passes::PassInfo* pass = passes::find(word);
+    in_order = in_order && (last == nullptr || last < pass);
+    last = pass;
+    kernel = pass->run(kernel);
+    if (auto right = ir::verify(kernel); !right) {
+      return tl::unexpected(broken_by(*pass, in_order, right.error(), kernel));
+    }
+  }
+  return kernel;
+}
+
 }  // namespace
 
 dsl::Result<void> run(const OptCommand& command) {
   dsl::Result<std::string> text = read_file(command.file);
   if (!text) return tl::unexpected(std::move(text.error()));
   std::string name = command.file == "-" ? "<stdin>" : command.file;
-  dsl::Result<ir::Kernel> kernel = ir::parse({name, std::move(*text)});
-  if (!kernel) return tl::unexpected(std::move(kernel.error()));
-  if (auto right = ir::verify(*kernel); !right) return right;
-
-  bool in_order = true;
-  const passes::PassInfo* last = nullptr;
-  for (const std::string& word : command.passes) {
-    const passes::PassInfo* pass = passes::find(word);
-    in_order = in_order && (last == nullptr || last < pass);
-    last = pass;
-    kernel = pass->run(*kernel);
-    if (auto right = ir::verify(*kernel); !right) {
-      return tl::unexpected(broken_by(*pass, in_order, right.error(), *kernel));
-    }
+  dsl::Result<std::vector<ir::Kernel>> kernels = ir::parse_all({name, std::move(*text)});
+  if (!kernels) return tl::unexpected(std::move(kernels.error()));
+  std::string out;
+  for (const ir::Kernel& kernel : *kernels) {
+    dsl::Result<ir::Kernel> made = run_passes(kernel, command.passes);
+    if (!made) return tl::unexpected(std::move(made.error()));
+    out += ir::print(*made);
   }
-  return write_output(ir::print(*kernel));
+  return write_output(out);
 }
 
 }  // namespace tilec

@@ -4,23 +4,46 @@
 #include <fmt/format.h>
 
 #include "runtime/print.h"
+#include "tools/choice/choose.h"
 #include "tools/commands.h"
 #include "tools/devices.h"
 #include "tools/files.h"
 #include "tools/read_specs.h"
 
 namespace tilec {
+namespace {
+
+// Nobody named a spec: the best known for the device and the shape, else the model's choice.
+dsl::Result<std::vector<dsl::Spec>> best_known(const RunCommand& command, const Device& device,
+                                               std::string& why) {
+  dsl::Result<GemmProblem> problem = complete(command.problem);
+  if (!problem) return tl::unexpected(std::move(problem.error()));
+  const DeviceInfo& info = device.info();
+  std::string target = command.choice.target.empty() ? info.target : command.choice.target;
+  if (target.empty()) target = "sm_90a";
+  const std::string file = command.tuning.empty() ? usual_tuning_file() : command.tuning;
+  dsl::Result<Choice> choice =
+      choose(info, target, tool_versions(info.kind == DeviceKind::gpu), *problem, file);
+  if (!choice) return tl::unexpected(std::move(choice.error()));
+  for (const std::string& note : choice->notes) fmt::print(stderr, "{}\n", note);
+  why = choice->why;
+  return std::vector{choice->spec};
+}
+
+}  // namespace
 
 dsl::Result<void> run(const RunCommand& command) {
   dsl::Result<std::unique_ptr<Device>> device = take_device(command.device);
   if (!device) return tl::unexpected(std::move(device.error()));
-  dsl::Result<std::vector<dsl::Spec>> specs = read_specs(command.choice, (*device)->info().target);
+  RunOptions options;
+  dsl::Result<std::vector<dsl::Spec>> specs =
+      command.choice.spec.empty() ? best_known(command, **device, options.choice)
+                                  : read_specs(command.choice, (*device)->info().target);
   if (!specs) return tl::unexpected(std::move(specs.error()));
   if (command.json) {
     if (auto one = only_one(*specs, command.choice); !one) return tl::unexpected(one.error());
   }
 
-  RunOptions options;
   if (command.bench) options.bench = BenchOptions{};
   options.counters = command.counters;
   std::optional<dsl::Error> wrong;

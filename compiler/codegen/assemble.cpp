@@ -18,9 +18,19 @@ int64_t number_before(const std::string& log, const std::string& words) {
 
 }  // namespace
 
-AssemblerReport read_assembler_log(const std::string& log) {
+std::string first_entry(const std::string& ptx) {
+  std::smatch found;
+  return std::regex_search(ptx, found, std::regex("\\.entry ([A-Za-z0-9_$]+)")) ? found[1].str()
+                                                                                : "";
+}
+
+AssemblerReport read_assembler_log(const std::string& whole, const std::string& entry) {
   AssemblerReport report;
-  report.log = log;
+  report.log = whole;
+  const std::string begins = "Compiling entry function '";
+  const size_t from = entry.empty() ? std::string::npos : whole.find(begins + entry + "'");
+  const size_t to = from == std::string::npos ? from : whole.find(begins, from + begins.size());
+  const std::string log = from == std::string::npos ? whole : whole.substr(from, to - from);
   std::smatch found;
   if (std::regex_search(log, found, std::regex("Used ([0-9]+) registers")))
     report.registers = std::stoi(found[1]);

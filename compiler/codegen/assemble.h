@@ -26,7 +26,11 @@ dsl::Result<Assembled> assemble_with_nvjitlink(const std::string& ptx, const std
 dsl::Result<Assembled> assemble_with_ptxas(const std::string& ptx, const std::string& target);
 
 /// Registers, spills and stack from the words of ptxas -v or nvJitLink -verbose.
-AssemblerReport read_assembler_log(const std::string& log);
+/// Of several kernels those about `entry`; all where it is empty.
+AssemblerReport read_assembler_log(const std::string& log, const std::string& entry = "");
+
+/// The name of the first entry of a PTX text; empty if there is none.
+std::string first_entry(const std::string& ptx);
 
 /// An error that names the file in which `ptx` was kept for inspection.
 dsl::Error assembler_failed(const std::string& tool, const std::string& words,

@@ -1,6 +1,7 @@
 // Tile IR to LLVM IR to PTX. The only folder that knows LLVM, and no header of it shows it.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,9 @@ struct Generated {
   std::vector<StageTime> times;
 };
 
-/// Lowers a verified, synchronised kernel. `.loc` lines of the PTX name lines of ir::print(kernel),
-/// as file NAME.tile. Errors: internal, if LLVM rejects what we made.
-dsl::Result<Generated> generate(const ir::Kernel& kernel, const Target& target);
+/// Lowers verified, synchronised kernels into one module. `.loc` lines of the PTX name lines of
+/// ir::print of all of them, one after the other, as file NAME.tile of the first.
+/// Errors: internal, if LLVM rejects what we made.
+dsl::Result<Generated> generate(std::span<const ir::Kernel> kernels, const Target& target);
 
 }  // namespace tilec::codegen

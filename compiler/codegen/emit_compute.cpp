@@ -89,32 +89,51 @@ int Emitter::element_offset(bool along_m, int i) const {
 }
 
 void Emitter::fragment_from_global(const ir::Op& op) {
+  if (op.guard) return fragment_guarded(op);
+  const ir::Storage& s = kernel_.at(op.from);
+  const Operand& from = operand(op.from);
+  const bool along_m = other_axis(s) == ir::Axis::m;
+  const int count = along_m ? kernel_.map.each.m : kernel_.map.each.n;
+  const int piece = along_m ? kernel_.map.pieces.m : kernel_.map.pieces.n;
+  const bool k_is_row = s.row_axis == ir::Axis::k;
+  int width = k_is_row ? s.vector : 1;
+  while (piece % width != 0) width /= 2;
+  Value* slice = builder_.CreateAdd(scaled(value(op.from_index), kernel_.tile_k), first_k_);
+  Value* k = builder_.CreateAdd(slice, value(op.k));
+  Value* x = builder_.CreateAdd(along_m ? block_m_ : block_n_, along_m ? thread_m_ : thread_n_);
+  Value* thread =
+      advance(from.base, k_is_row ? wide(x) : builder_.CreateMul(wide(x), from.leading));
+  Value* along_k = advance(thread, k_is_row ? builder_.CreateMul(wide(k), from.leading) : wide(k));
+  const llvm::Align align(static_cast<uint64_t>(width) * kElementBytes);
+  Values& out = values(op.to);
+  out.clear();
+  for (int i = 0; i < count; i += width) {
+    const int offset = element_offset(along_m, i);
+    Value* pointer = advance(along_k, k_is_row ? i64(offset) : scaled(from.leading, offset));
+    Value* loaded = builder_.CreateAlignedLoad(vector_type(width), pointer, align);
+    for (int w = 0; w < width; ++w)
+      out.push_back(width == 1 ? loaded
+                               : builder_.CreateExtractElement(loaded, static_cast<uint64_t>(w)));
+  }
+}
+
+void Emitter::fragment_guarded(const ir::Op& op) {
   const ir::Storage& s = kernel_.at(op.from);
   const Operand& from = operand(op.from);
   const bool along_m = other_axis(s) == ir::Axis::m;
   const int count = along_m ? kernel_.map.each.m : kernel_.map.each.n;
   const bool k_is_row = s.row_axis == ir::Axis::k;
-  Value* k = builder_.CreateAdd(scaled(value(op.from_index), kernel_.tile_k), value(op.k));
+  Value* slice = builder_.CreateAdd(scaled(value(op.from_index), kernel_.tile_k), first_k_);
+  Value* k = builder_.CreateAdd(slice, value(op.k));
   Value* x = builder_.CreateAdd(along_m ? block_m_ : block_n_, along_m ? thread_m_ : thread_n_);
   Values& out = values(op.to);
   out.clear();
   for (int i = 0; i < count; ++i) {
-    const int offset = element_offset(along_m, i);
-    if (op.guard) {
-      Value* at = builder_.CreateAdd(x, i32(offset));
-      Value* row = k_is_row ? k : at;
-      Value* column = k_is_row ? at : k;
-      out.push_back(
-          read_if(room_in_row(from, row, column), 0, element_pointer(from, row, column), true));
-      continue;
-    }
-    Value* thread =
-        advance(from.base, k_is_row ? wide(x) : builder_.CreateMul(wide(x), from.leading));
-    Value* along_k =
-        advance(thread, k_is_row ? builder_.CreateMul(wide(k), from.leading) : wide(k));
-    Value* pointer = advance(along_k, k_is_row ? i64(offset) : scaled(from.leading, offset));
+    Value* at = builder_.CreateAdd(x, i32(element_offset(along_m, i)));
+    Value* row = k_is_row ? k : at;
+    Value* column = k_is_row ? at : k;
     out.push_back(
-        builder_.CreateAlignedLoad(builder_.getFloatTy(), pointer, llvm::Align(kElementBytes)));
+        read_if(room_in_row(from, row, column), 0, element_pointer(from, row, column), true));
   }
 }
 

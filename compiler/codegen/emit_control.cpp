@@ -56,6 +56,9 @@ void Emitter::op(const ir::Op& op) {
     case ir::OpKind::outer:
       outer(op);
       break;
+    case ir::OpKind::sum:
+      sum(op);
+      break;
     case ir::OpKind::store:
       store(op);
       break;

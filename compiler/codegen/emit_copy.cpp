@@ -93,7 +93,7 @@ std::pair<llvm::Value*, llvm::Value*> Emitter::matrix_position(const ir::Op& op,
                                                                const Access& here) {
   const ir::Storage& s = kernel_.at(op.from);
   const Operand& from = operand(op.from);
-  Value* k = scaled(value(op.from_index), kernel_.tile_k);
+  Value* k = builder_.CreateAdd(scaled(value(op.from_index), kernel_.tile_k), first_k_);
   Value* row = s.row_axis == ir::Axis::k ? k : from.row_origin;
   Value* column = s.column_axis == ir::Axis::k ? k : from.column_origin;
   return {builder_.CreateAdd(row, here.row), builder_.CreateAdd(column, here.column)};

@@ -3,6 +3,8 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include <algorithm>
+
 #include "compiler/codegen/emitter.h"
 #include "compiler/ir/text.h"
 
@@ -12,31 +14,77 @@ namespace {
 constexpr unsigned kGlobal = 1;  // address spaces of NVPTX
 constexpr unsigned kShared = 3;
 constexpr int kElementBytes = 4;
+constexpr unsigned kWorkspace = 11;  // parameter, where there is one
+
+bool has_workspace(const ir::Kernel& kernel) {
+  return std::any_of(kernel.storage.begin(), kernel.storage.end(),
+                     [](const ir::Storage& s) { return s.parts > 1; });
+}
 
 }  // namespace
 
-Emitter::Emitter(const ir::Kernel& kernel, llvm::LLVMContext& context)
+Emitter::Emitter(const ir::Kernel& kernel, llvm::Module& module, std::string file, int lines_before)
     : kernel_(kernel),
-      builder_(context),
-      module_(std::make_unique<llvm::Module>(kernel.name, context)),
+      builder_(module.getContext()),
+      module_(&module),
+      file_(std::move(file)),
+      lines_before_(lines_before),
       operands_(kernel.storage.size()),
       ring_base_(kernel.storage.size()),
       values_(kernel.storage.size()) {}
 
-std::unique_ptr<llvm::Module> Emitter::emit() {
+void Emitter::emit() {
   declare();
   describe_source();
   builder_.SetInsertPoint(llvm::BasicBlock::Create(module_->getContext(), "entry", function_));
-  builder_.SetCurrentDebugLocation(llvm::DILocation::get(module_->getContext(), 1, 1, subprogram_));
-  line_ = ir::first_op_line(kernel_);
+  builder_.SetCurrentDebugLocation(llvm::DILocation::get(
+      module_->getContext(), static_cast<unsigned>(lines_before_ + 1), 1, subprogram_));
+  line_ = lines_before_ + ir::first_op_line(kernel_);
+  if (kernel_.persistent) {
+    every_tile();
+  } else {
+    tile();
+  }
+  builder_.CreateRetVoid();
+}
+
+void Emitter::tile() {
   for (const ir::Op& op : kernel_.ops) {
     builder_.SetCurrentDebugLocation(
         llvm::DILocation::get(module_->getContext(), static_cast<unsigned>(line_), 1, subprogram_));
     locate();
     block({op});
   }
-  builder_.CreateRetVoid();
-  return std::move(module_);
+}
+
+// A block takes tile x of the grid, then every so many-th as there are blocks. The barrier between
+// two keeps the slices of one from the copies of the next.
+void Emitter::every_tile() {
+  llvm::LLVMContext& context = module_->getContext();
+  Value* tiles =
+      builder_.CreateMul(tiles_along(m_, kernel_.tile.m), tiles_along(n_, kernel_.tile.n));
+  Value* first = special_register("%ctaid.x");
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(context, "tile", function_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "tiles_done", function_);
+  builder_.CreateCondBr(builder_.CreateICmpULT(first, tiles), body, after);
+  builder_.SetInsertPoint(body);
+  llvm::PHINode* number = builder_.CreatePHI(builder_.getInt32Ty(), 2, "tile");
+  number->addIncoming(first, before);
+  tile_ = number;
+  tile();
+  if (shared_ != nullptr)
+    builder_.CreateIntrinsic(builder_.getVoidTy(),
+                             llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {i32(0)});
+  // At most 2^31 tiles, and no more blocks than that: the sum does not wrap.
+  Value* next = builder_.CreateAdd(number, special_register("%nctaid.x"));
+  number->addIncoming(next, builder_.GetInsertBlock());
+  keep_rolled(builder_.CreateCondBr(builder_.CreateICmpULT(next, tiles), body, after));
+  builder_.SetInsertPoint(after);
+}
+
+llvm::Value* Emitter::tiles_along(Value* extent, int tile) {
+  return builder_.CreateUDiv(builder_.CreateAdd(extent, i32(tile - 1)), i32(tile));
 }
 
 // Block, thread and operands are located anew before each op of the top level, so that what the
@@ -44,6 +92,7 @@ std::unique_ptr<llvm::Module> Emitter::emit() {
 void Emitter::locate() {
   locate_block();
   locate_thread();
+  locate_share();
   for (size_t id = 0; id < kernel_.storage.size(); ++id)
     if (kernel_.storage[id].space == ir::Space::global) locate_operand(static_cast<ir::Id>(id));
   count_slices();
@@ -56,18 +105,28 @@ void Emitter::declare() {
   llvm::Type* word = builder_.getInt32Ty();
   llvm::Type* wide_word = builder_.getInt64Ty();
   llvm::Type* real = builder_.getFloatTy();
-  llvm::Type* parameters[] = {pointer,   pointer,   pointer,   word, word, word,
-                              wide_word, wide_word, wide_word, real, real};
-  const char* names[] = {"a", "b", "c", "m", "n", "k", "lda", "ldb", "ldc", "alpha", "beta"};
+  std::vector<llvm::Type*> parameters = {pointer,   pointer,   pointer,   word, word, word,
+                                         wide_word, wide_word, wide_word, real, real};
+  std::vector<const char*> names = {"a",   "b",   "c",   "m",     "n",   "k",
+                                    "lda", "ldb", "ldc", "alpha", "beta"};
+  if (has_workspace(kernel_)) {
+    parameters.push_back(pointer);
+    names.push_back("w");
+  }
+  if (kernel_.batch == dsl::Batch::strided) {
+    parameters.insert(parameters.end(), 3, wide_word);
+    names.insert(names.end(), {"stride_a", "stride_b", "stride_c"});
+  }
   function_ =
       llvm::Function::Create(llvm::FunctionType::get(builder_.getVoidTy(), parameters, false),
-                             llvm::Function::ExternalLinkage, kernel_.name, module_.get());
+                             llvm::Function::ExternalLinkage, kernel_.name, module_);
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
   for (llvm::Argument& argument : function_->args()) argument.setName(names[argument.getArgNo()]);
   for (unsigned operand = 0; operand < 3; ++operand) {
     function_->addParamAttr(operand, llvm::Attribute::NoAlias);
     if (operand < 2) function_->addParamAttr(operand, llvm::Attribute::ReadOnly);
   }
+  if (has_workspace(kernel_)) function_->addParamAttr(kWorkspace, llvm::Attribute::NoAlias);
   const auto attribute = [&](const char* key, int number) {
     if (number > 0) function_->addFnAttr(key, std::to_string(number));
   };
@@ -97,17 +156,22 @@ void Emitter::declare() {
 
 // The source that debug locations name is the printed tile IR.
 void Emitter::describe_source() {
-  llvm::DIBuilder debug(*module_);
-  llvm::DIFile* file = debug.createFile(kernel_.name + ".tile", ".");
-  debug.createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_C), file, "tilec", true,
-                          "", 0, "", llvm::DICompileUnit::DebugDirectivesOnly);
+  const bool first = module_->debug_compile_units().empty();
+  llvm::DIBuilder debug(*module_, true, first ? nullptr : *module_->debug_compile_units_begin());
+  llvm::DIFile* file = debug.createFile(file_, ".");
+  if (first)
+    debug.createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_C), file, "tilec", true,
+                            "", 0, "", llvm::DICompileUnit::DebugDirectivesOnly);
   llvm::DISubroutineType* type = debug.createSubroutineType(debug.getOrCreateTypeArray({}));
   subprogram_ = debug.createFunction(
-      file, kernel_.name, kernel_.name, file, 1, type, 1, llvm::DINode::FlagZero,
+      file, kernel_.name, kernel_.name, file, static_cast<unsigned>(lines_before_ + 1), type,
+      static_cast<unsigned>(lines_before_ + 1), llvm::DINode::FlagZero,
       llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
   function_->setSubprogram(subprogram_);
   debug.finalize();
-  module_->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+  if (first)
+    module_->addModuleFlag(llvm::Module::Warning, "Debug Info Version",
+                           llvm::DEBUG_METADATA_VERSION);
 }
 
 // `%tid.x` or `%ctaid.x`. A volatile read, since LLVM would merge it with earlier ones and keep the
@@ -129,12 +193,10 @@ llvm::Type* Emitter::vector_type(int width) {
   return llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(width));
 }
 
-// Which tile of C: block x of the grid, in the order of `raster`.
+// Which tile of C, by its number in the order of `raster`: the block's, along x of the grid.
 void Emitter::locate_block() {
-  const auto tiles = [&](Value* extent, int tile) {
-    return builder_.CreateUDiv(builder_.CreateAdd(extent, i32(tile - 1)), i32(tile));
-  };
-  Value* x = special_register("%ctaid.x");
+  const auto tiles = [&](Value* extent, int tile) { return tiles_along(extent, tile); };
+  Value* x = tile_ == nullptr ? special_register("%ctaid.x") : tile_;
   Value* tile_m = nullptr;
   Value* tile_n = nullptr;
   switch (kernel_.raster.order) {
@@ -216,15 +278,16 @@ void Emitter::locate_operand(ir::Id id) {
     return axis == ir::Axis::m ? m_ : axis == ir::Axis::n ? n_ : k_;
   };
   const auto origin = [&](ir::Axis axis) {
-    return axis == ir::Axis::m ? block_m_ : axis == ir::Axis::n ? block_n_ : i32(0);
+    return axis == ir::Axis::m ? block_m_ : axis == ir::Axis::n ? block_n_ : first_k_;
   };
   Operand& out = operand(id);
-  out.base = function_->getArg(number);
+  out.base = s.parts > 1 ? nullptr : base_of(number);
   out.leading = function_->getArg(number + 6);
   out.rows = extent(s.row_axis);
   out.columns = extent(s.column_axis);
   out.row_origin = origin(s.row_axis);
   out.column_origin = origin(s.column_axis);
+  if (s.parts > 1) locate_parts(s, out);
   if (is_c) return;
 
   const dsl::CopyMap map = ir::copy_map(kernel_, s);
@@ -242,10 +305,57 @@ void Emitter::locate_operand(ir::Id id) {
     out.pass_step = scaled(out.leading, kernel_.map.threads() / across);
 }
 
-// `whole`, `full` and `slices`, as kernel.h defines them.
+// An operand's matrix of the block's own index in the batch.
+llvm::Value* Emitter::base_of(unsigned parameter) {
+  Value* base = function_->getArg(parameter);
+  if (kernel_.batch == dsl::Batch::none) return base;
+  Value* index = wide(special_register("%ctaid.z"));
+  if (kernel_.batch == dsl::Batch::pointers) {
+    Value* place = builder_.CreateGEP(base->getType(), base, index);
+    return builder_.CreateAlignedLoad(base->getType(), place, llvm::Align(8));
+  }
+  const unsigned strides = has_workspace(kernel_) ? kWorkspace + 1 : kWorkspace;
+  return advance(base, builder_.CreateMul(index, function_->getArg(strides + parameter)));
+}
+
+// A workspace holds, for each matrix of a batch, `parts` matrices of M rows; N is rounded up so
+// that each row is aligned (dsl/shape.h). A block that has a share of K writes to its own.
+void Emitter::locate_parts(const ir::Storage& s, Operand& out) {
+  constexpr int kAlignment = 4;  // elements
+  Value* n = wide(builder_.CreateAdd(n_, i32(kAlignment - 1)));
+  out.leading = builder_.CreateAnd(n, i64(-kAlignment));
+  out.part_step = builder_.CreateMul(wide(m_), out.leading);
+  out.base = function_->getArg(kWorkspace);
+  if (kernel_.batch != dsl::Batch::none) {
+    Value* index = wide(special_register("%ctaid.z"));
+    out.base = advance(out.base, builder_.CreateMul(index, scaled(out.part_step, s.parts)));
+  }
+  if (share_ != nullptr)
+    out.base = advance(out.base, builder_.CreateMul(wide(share_), out.part_step));
+}
+
+llvm::Value* Emitter::slices_of_k() {
+  return builder_.CreateUDiv(builder_.CreateAdd(k_, i32(kernel_.tile_k - 1)), i32(kernel_.tile_k));
+}
+
+// Which part of K is the block's: equal parts in whole slices, the last ones shorter or empty.
+void Emitter::locate_share() {
+  first_k_ = i32(0);
+  if (kernel_.split_k == 1) return;
+  slices_ = slices_of_k();
+  share_ = special_register("%ctaid.y");
+  Value* most = builder_.CreateUDiv(builder_.CreateAdd(slices_, i32(kernel_.split_k - 1)),
+                                    i32(kernel_.split_k));
+  Value* first = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin,
+                                                builder_.CreateMul(share_, most), slices_);
+  slices_ = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, most,
+                                           builder_.CreateSub(slices_, first));
+  first_k_ = scaled(first, kernel_.tile_k);
+}
+
+// `whole` and `full`, as kernel.h defines them.
 void Emitter::count_slices() {
-  slices_ =
-      builder_.CreateUDiv(builder_.CreateAdd(k_, i32(kernel_.tile_k - 1)), i32(kernel_.tile_k));
+  if (kernel_.split_k == 1) slices_ = slices_of_k();
   if (kernel_.exact) {
     whole_ = builder_.getTrue();
     full_ = slices_;
@@ -256,14 +366,21 @@ void Emitter::count_slices() {
       builder_.CreateICmpUGE(builder_.CreateSub(n_, block_n_), i32(kernel_.tile.n)));
   for (size_t id = 0; id < kernel_.storage.size(); ++id) {
     const ir::Storage& s = kernel_.storage[id];
-    if (s.space != ir::Space::global || s.vector == 1) continue;
+    // A workspace is aligned by contract.
+    if (s.space != ir::Space::global || s.vector == 1 || s.parts > 1) continue;
     Value* bytes =
         builder_.CreateOr(builder_.CreatePtrToInt(operands_[id].base, builder_.getInt64Ty()),
                           scaled(operands_[id].leading, kElementBytes));
     Value* odd = builder_.CreateAnd(bytes, i64(int64_t{s.vector} * kElementBytes - 1));
     whole_ = builder_.CreateAnd(whole_, builder_.CreateICmpEQ(odd, i64(0)));
   }
-  full_ = builder_.CreateSelect(whole_, builder_.CreateUDiv(k_, i32(kernel_.tile_k)), i32(0));
+  Value* full = builder_.CreateUDiv(k_, i32(kernel_.tile_k));
+  if (kernel_.split_k > 1) {
+    Value* from_share = builder_.CreateBinaryIntrinsic(
+        llvm::Intrinsic::usub_sat, full, builder_.CreateUDiv(first_k_, i32(kernel_.tile_k)));
+    full = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, from_share, slices_);
+  }
+  full_ = builder_.CreateSelect(whole_, full, i32(0));
 }
 
 }  // namespace tilec::codegen

@@ -39,12 +39,53 @@ llvm::Value* Emitter::evaluate(const dsl::Expression& expression, Value* acc, Va
       {evaluate(left.children[0], acc, c), evaluate(left.children[1], acc, c), child(1)});
 }
 
+// Where the thread's tile begins in an M x N matrix.
+llvm::Value* Emitter::first_element(const Operand& operand) {
+  return element_pointer(operand, builder_.CreateAdd(block_m_, thread_m_),
+                         builder_.CreateAdd(block_n_, thread_n_));
+}
+
+// The parts one after the other, so that every run rounds alike. Their loads do not wait for each
+// other.
+void Emitter::sum(const ir::Op& op) {
+  const ir::Storage& s = kernel_.at(op.from);
+  const Operand& from = operand(op.from);
+  const ir::ThreadMap& map = kernel_.map;
+  int width = op.guard ? 1 : s.vector;
+  while (map.pieces.n % width != 0) width /= 2;
+  Value* row = builder_.CreateAdd(block_m_, thread_m_);
+  Value* column = builder_.CreateAdd(block_n_, thread_n_);
+  Value* first = first_element(from);
+  Values& acc = values(op.to);
+  acc.assign(static_cast<size_t>(map.each.m) * static_cast<size_t>(map.each.n), nullptr);
+  for (int part = 0; part < s.parts; ++part) {
+    Value* in_part = part == 0 ? first : advance(first, scaled(from.part_step, part));
+    for (int i = 0; i < map.each.m; ++i) {
+      const int down = element_offset(true, i);
+      Value* line = advance(in_part, scaled(from.leading, down));
+      Value* room = room_in_row(from, builder_.CreateAdd(row, i32(down)), column);
+      for (int j = 0; j < map.each.n; j += width) {
+        const int across = element_offset(false, j);
+        Value* loaded =
+            op.guard ? read_if(room, across, line, true)
+                     : builder_.CreateAlignedLoad(vector_type(width), advance(line, i64(across)),
+                                                  llvm::Align(static_cast<uint64_t>(width) * 4));
+        for (int w = 0; w < width; ++w) {
+          Value*& sum = acc[static_cast<size_t>(i * map.each.n + j + w)];
+          Value* element =
+              width == 1 ? loaded : builder_.CreateExtractElement(loaded, static_cast<uint64_t>(w));
+          sum = sum == nullptr ? element : builder_.CreateFAdd(sum, element);
+        }
+      }
+    }
+  }
+}
+
 void Emitter::store(const ir::Op& op) {
   Value* row = builder_.CreateAdd(block_m_, thread_m_);
   Value* column = builder_.CreateAdd(block_n_, thread_n_);
   const Operand& to = operand(op.to);
-  Value* first =
-      advance(to.base, builder_.CreateAdd(builder_.CreateMul(wide(row), to.leading), wide(column)));
+  Value* first = first_element(to);
   if (op.guard) {
     store_guarded(op, first, row, column);
     return;

@@ -21,8 +21,9 @@ namespace tilec::codegen {
 
 class Emitter {
  public:
-  Emitter(const ir::Kernel& kernel, llvm::LLVMContext& context);
-  std::unique_ptr<llvm::Module> emit();
+  /// Debug locations name lines of `file`, in which the printed kernel stands after `lines_before`.
+  Emitter(const ir::Kernel& kernel, llvm::Module& module, std::string file, int lines_before);
+  void emit();
 
  private:
   using Value = llvm::Value;
@@ -34,8 +35,9 @@ class Emitter {
     Value* leading = nullptr;        // i64, elements from row to row
     Value* rows = nullptr;           // i32, as stored
     Value* columns = nullptr;        // i32, as stored
-    Value* row_origin = nullptr;     // i32, of the block's tile; 0 along k
+    Value* row_origin = nullptr;     // i32, of the block's tile; along k, of its share of K
     Value* column_origin = nullptr;  // i32
+    Value* part_step = nullptr;      // i64, elements from part to part of a workspace
     Value* first = nullptr;          // pointer to this thread's first access of slice 0
     Value* slice_step = nullptr;     // i64, elements from slice to slice
     Value* pass_step = nullptr;      // i64, elements from pass to pass; null: not uniform
@@ -63,9 +65,16 @@ class Emitter {
   void locate_block();
   void locate_thread();
   std::pair<Value*, Value*> locate_lane(Value* lane);
+  void locate_share();
+  Value* slices_of_k();
   void locate_operand(ir::Id id);
+  Value* base_of(unsigned parameter);
+  void locate_parts(const ir::Storage& s, Operand& out);
   void count_slices();
   Value* special_register(const char* name);
+  void tile();
+  void every_tile();
+  Value* tiles_along(Value* extent, int tile);
 
   // emit_control.cpp
   void block(const ir::Block& ops);
@@ -112,12 +121,15 @@ class Emitter {
   // emit_compute.cpp
   void fragment_from_ring(const ir::Op& op);
   void fragment_from_global(const ir::Op& op);
+  void fragment_guarded(const ir::Op& op);
   void outer(const ir::Op& op);
   Value* shared_pointer(ir::Id ring, Value* slot, Value* k, Value* x, int x_offset);
   int shared_width(const ir::Storage& ring) const;
 
   // emit_store.cpp
   void store(const ir::Op& op);
+  void sum(const ir::Op& op);
+  Value* first_element(const Operand& operand);
   void store_row(const ir::Op& op, int i, Value* line);
   void store_guarded(const ir::Op& op, Value* first, Value* row, Value* column);
   void store_guarded_row(const ir::Op& op, const Values& acc, Value* line, Value* row,
@@ -139,16 +151,20 @@ class Emitter {
 
   const ir::Kernel& kernel_;
   llvm::IRBuilder<> builder_;
-  std::unique_ptr<llvm::Module> module_;
+  llvm::Module* module_;
+  std::string file_;  // that debug locations name
+  int lines_before_;
   llvm::Function* function_ = nullptr;
   llvm::GlobalVariable* shared_ = nullptr;
   llvm::DISubprogram* subprogram_ = nullptr;
-  int line_ = 0;  // of the op being emitted, in the printed kernel
+  int line_ = 0;  // of the op being emitted, in `file_`
 
   Value *m_ = nullptr, *n_ = nullptr, *k_ = nullptr, *alpha_ = nullptr, *beta_ = nullptr;
   Value* thread_ = nullptr;                          // i32, of the block
+  Value* tile_ = nullptr;                            // its number, where a block computes several
   Value *block_m_ = nullptr, *block_n_ = nullptr;    // first row and column of the block's tile
   Value *thread_m_ = nullptr, *thread_n_ = nullptr;  // of the thread's tile within it
+  Value *share_ = nullptr, *first_k_ = nullptr;      // of K: the block's number, its first element
   Value *whole_ = nullptr, *full_ = nullptr, *slices_ = nullptr;
   std::vector<Operand> operands_;      // by storage id
   std::vector<int64_t> ring_base_;     // by storage id, elements from the start of shared memory

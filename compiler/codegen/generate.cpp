@@ -12,11 +12,13 @@
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 
 #include "compiler/codegen/codegen.h"
 #include "compiler/codegen/emitter.h"
+#include "compiler/ir/text.h"
 
 namespace tilec::codegen {
 namespace {
@@ -76,7 +78,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
 
 }  // namespace
 
-dsl::Result<Generated> generate(const ir::Kernel& kernel, const Target& target) {
+dsl::Result<Generated> generate(std::span<const ir::Kernel> kernels, const Target& target) {
   Generated out;
   Clock::time_point start = Clock::now();
   const auto lap = [&](const char* stage) {
@@ -89,7 +91,14 @@ dsl::Result<Generated> generate(const ir::Kernel& kernel, const Target& target) 
   if (machine == nullptr) return tl::unexpected(dsl::Error::internal("no NVPTX target: " + error));
 
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module = Emitter(kernel, context).emit();
+  const std::string& name = kernels.front().name;
+  const auto module = std::make_unique<llvm::Module>(name, context);
+  int lines = 0;
+  for (const ir::Kernel& kernel : kernels) {
+    Emitter(kernel, *module, name + ".tile", lines).emit();
+    const std::string text = ir::print(kernel);
+    lines += static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+  }
   module->setTargetTriple(machine->getTargetTriple());
   module->setDataLayout(machine->createDataLayout());
   llvm::raw_string_ostream complaint(error);

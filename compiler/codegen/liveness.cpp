@@ -38,6 +38,7 @@ Use uses(const ir::Block& block) {
       case ir::OpKind::zero:
       case ir::OpKind::load:
       case ir::OpKind::fragment:
+      case ir::OpKind::sum:
         write(use, op.to);
         break;
       case ir::OpKind::put:

@@ -116,7 +116,8 @@ dsl::Result<Assembled> assemble_with_nvjitlink(const std::string& ptx, const std
     if (status == 0) status = call.cubin(handle, out.cubin.data());
   }
   const std::string errors = handle ? read_log(handle, call.error_size, call.error_log) : "";
-  out.report = read_assembler_log(handle ? read_log(handle, call.info_size, call.info_log) : "");
+  out.report = read_assembler_log(handle ? read_log(handle, call.info_size, call.info_log) : "",
+                                  first_entry(ptx));
   out.report.tool = "nvJitLink";
   out.report.version = library.version();
   if (handle) call.destroy(&handle);

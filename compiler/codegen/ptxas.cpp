@@ -95,7 +95,7 @@ dsl::Result<Assembled> assemble_with_ptxas(const std::string& ptx, const std::st
           fmt::format("{} -arch={} -O3 -v -lineinfo (status {})", ptxas, target, status), words,
           ptx));
     const std::string bytes = read_text(cubin);
-    Assembled out{{bytes.begin(), bytes.end()}, read_assembler_log(words)};
+    Assembled out{{bytes.begin(), bytes.end()}, read_assembler_log(words, first_entry(ptx))};
     out.report.tool = "ptxas";
     out.report.version = version_of(ptxas, log);
     return out;

@@ -5,11 +5,12 @@
 // tiles between them. K is walked in slices of tile.k; the last slice may be partial.
 //
 //   kernel  = "kernel" NAME "target" NAME [ "blocks_per_sm" INT ] [ "registers" INT ]
-//             [ "exact" ] [ "synchronised" ] "{" head storage* op* "}"
+//             [ "exact" ] [ "persistent" ] [ "synchronised" ] "{" head storage* op* "}"
 //   head    = "block" INTxINTxINT "raster" ( "rows" | "columns" | "swizzle" INT )
+//             [ "split_k" INT ] [ "batch" ( "strided" | "pointers" ) ]
 //             "threads" "warps" INTxINT "lanes" INTxINT ( "rows" | "columns" | "interleaved" )
 //             "each" INTxINT "pieces" INTxINT
-//   storage = "global" NAME "[" axis "," axis "]" "vector" INT
+//   storage = "global" NAME "[" axis "," axis "]" "vector" INT [ "parts" INT ]
 //           | "shared" NAME "[" axis INT "," axis INT "]" "stages" INT "stride" INT
 //             "vector" INT [ "swizzle" INT ]
 //           | "register" NAME "[" [ axis ] INT [ "," axis INT ] "]"
@@ -23,6 +24,7 @@
 //           | "fragment" NAME "=" at "at" index [ "when" index "<" bound ] [ "guard" ]
 //           | "outer" NAME "+=" NAME "*" NAME
 //           | "store" NAME "=" NAME ":" EXPR [ "guard" ]
+//           | "sum" NAME "=" NAME [ "guard" ]
 //           | "loop" NAME "=" bound "to" bound [ "step" INT ] "{" op* "}"
 //           | "if" condition "{" op* "}" [ "else" "{" op* "}" ]
 //   at      = NAME "[" index "]"
@@ -32,6 +34,14 @@
 //
 // Meaning:
 // - `a[i]` on a global operand is slice i of K; `sa[i]` on a ring is its slot i modulo its stages.
+// - `split_k N`: N blocks compute one tile, each from a share of K: ceil(ceil(K / tile.k) / N)
+//   slices, the last ones fewer or none. For each of them K is its share: slice 0 is the first of
+//   it, and `slices` and `full` count no others.
+// - `batch`: a block works on the matrices of its own index; `strided`: each lies so many elements
+//   after the one before; `pointers`: the parameters are arrays of pointers.
+// - `persistent`: a block computes one tile after the other, every so many-th as there are blocks,
+//   with a barrier between two. All copies of a tile have landed by its end.
+// - A global storage in `parts` is a workspace, one M x N matrix for each block of a tile.
 // - `slices` = ceil(K / tile.k). `whole`: the block's tile lies inside C, and the base and leading
 //   dimension of each operand allow its vector width. `full`: slices that may be copied without a
 //   guard: K / tile.k if the block is whole, else 0; in an `exact` kernel always `slices`.
@@ -51,6 +61,7 @@
 // - `store c = acc : EXPR` computes EXPR for each element of the thread's tile, with `c` the
 //   element that is there. A guarded store whose expression reads c only through products with beta
 //   reads no c where beta is 0; an unguarded one reads what it names.
+// - A store into parts goes to the block's own. `sum acc = w`: w[0] + w[1] + ..., in this order.
 // - Loops run zero or more times. Their variables are visible in their bodies alone.
 #pragma once
 
@@ -59,6 +70,7 @@
 
 #include "dsl/derive.h"
 #include "dsl/expression.h"
+#include "dsl/shape.h"
 #include "dsl/spec.h"
 
 namespace tilec::ir {
@@ -77,6 +89,7 @@ struct Storage {
   int rows = 0;                   // shared: of a slice. registers: elements along row_axis
   int columns = 1;                // shared: of a slice. registers: elements along column_axis
   int vector = 1;                 // global, shared: elements per access, at most
+  int parts = 1;                  // global: matrices of a workspace
   int stages = 1;                 // shared: slots of the ring
   int stride = 0;                 // shared: elements from one row to the next
   int swizzle = 0;                // shared: elements per swizzled group; 0: not swizzled
@@ -107,7 +120,7 @@ struct Condition {
 
 // clang-format off
 enum class OpKind {
-  zero, copy, load, put, async, commit, wait, barrier, fragment, outer, store, loop, branch
+  zero, copy, load, put, async, commit, wait, barrier, fragment, outer, sum, store, loop, branch
 };
 // clang-format on
 
@@ -151,10 +164,13 @@ struct Kernel {
   int blocks_per_sm = 0;  // 0: not asked for
   int registers = 0;      // 0: not asked for
   bool exact = false;
+  bool persistent = false;
   bool synchronised = false;
   dsl::Extent tile;
   int tile_k = 0;
   dsl::Raster raster;
+  int split_k = 1;  // blocks that share K of one tile
+  dsl::Batch batch = dsl::Batch::none;
   ThreadMap map;
   std::vector<Storage> storage;
   Block ops;

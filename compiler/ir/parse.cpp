@@ -19,6 +19,10 @@ class Parser : Tokens {
   using Tokens::Tokens;
 
   Kernel kernel();
+  bool done() const { return at_end(); }
+  void expect_end() {
+    if (!at_end()) expected("the end of the text after the kernel");
+  }
 
  private:
   void head(Kernel& kernel);
@@ -31,6 +35,7 @@ class Parser : Tokens {
   Op fragment(const Kernel& kernel);
   Op outer(const Kernel& kernel);
   Op store(const Kernel& kernel);
+  Op sum(const Kernel& kernel);
   dsl::Expression expression(uint32_t begin, uint32_t end) const;
   Op loop(const Kernel& kernel);
   Op branch(const Kernel& kernel);
@@ -52,6 +57,7 @@ Kernel Parser::kernel() {
   if (accept("blocks_per_sm")) out.blocks_per_sm = number("a number");
   if (accept("registers")) out.registers = number("a number");
   out.exact = accept("exact");
+  out.persistent = accept("persistent");
   out.synchronised = accept("synchronised");
   expect("{");
   head(out);
@@ -63,7 +69,6 @@ Kernel Parser::kernel() {
     out.storage.push_back(std::move(s));
   }
   out.ops = block(out);
-  if (!at_end()) expected("the end of the text after the kernel");
   return out;
 }
 
@@ -74,6 +79,11 @@ void Parser::head(Kernel& kernel) {
   skip_cross();
   kernel.tile_k = number("the slice of K");
   raster(kernel);
+  if (accept("split_k")) kernel.split_k = number("a number of blocks");
+  if (accept("batch")) {
+    kernel.batch = accept("pointers") ? dsl::Batch::pointers : dsl::Batch::strided;
+    if (kernel.batch == dsl::Batch::strided) expect("strided");
+  }
   expect("threads");
   expect("warps");
   kernel.map.warps = extent();
@@ -124,6 +134,7 @@ Storage Parser::storage() {
     expect("]");
     expect("vector");
     s.vector = number("elements per access");
+    if (accept("parts")) s.parts = number("a number of parts");
   } else if (space == "shared") {
     s.space = Space::shared;
     s.row_axis = axis(false);
@@ -171,6 +182,7 @@ Op Parser::op(const Kernel& kernel) {
   if (word == "fragment") return fragment(kernel);
   if (word == "outer") return outer(kernel);
   if (word == "store") return store(kernel);
+  if (word == "sum") return sum(kernel);
   if (word == "loop") return loop(kernel);
   if (word == "if") return branch(kernel);
   if (word == "zero") {
@@ -243,6 +255,16 @@ Op Parser::store(const Kernel& kernel) {
   }
   out.epilogue = expression(start, start + static_cast<uint32_t>(line.size()));
   skip_to(stop);
+  return out;
+}
+
+Op Parser::sum(const Kernel& kernel) {
+  Op out;
+  out.kind = OpKind::sum;
+  out.to = storage_name(kernel);
+  expect("=");
+  out.from = storage_name(kernel);
+  out.guard = accept("guard");
   return out;
 }
 
@@ -340,7 +362,23 @@ Condition Parser::less() {
 
 dsl::Result<Kernel> parse(const dsl::Source& source) {
   try {
-    return Parser(source).kernel();
+    Parser parser(source);
+    Kernel out = parser.kernel();
+    parser.expect_end();
+    return out;
+  } catch (Fault& fault) {
+    return tl::unexpected(std::move(fault.error));
+  }
+}
+
+dsl::Result<std::vector<Kernel>> parse_all(const dsl::Source& source) {
+  try {
+    Parser parser(source);
+    std::vector<Kernel> out;
+    do {
+      out.push_back(parser.kernel());
+    } while (!parser.done());
+    return out;
   } catch (Fault& fault) {
     return tl::unexpected(std::move(fault.error));
   }

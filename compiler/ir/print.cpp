@@ -54,8 +54,9 @@ std::string to_text(const Condition& condition) {
 std::string to_text(const Storage& s) {
   switch (s.space) {
     case Space::global:
-      return fmt::format("global {}[{}, {}] vector {}", s.name, axis_name(s.row_axis),
-                         axis_name(s.column_axis), s.vector);
+      return fmt::format("global {}[{}, {}] vector {}{}", s.name, axis_name(s.row_axis),
+                         axis_name(s.column_axis), s.vector,
+                         s.parts > 1 ? fmt::format(" parts {}", s.parts) : "");
     case Space::shared:
       return fmt::format("shared {}[{} {}, {} {}] stages {} stride {} vector {}{}", s.name,
                          axis_name(s.row_axis), s.rows, axis_name(s.column_axis), s.columns,
@@ -109,6 +110,18 @@ std::string_view to_text(dsl::LaneOrder order) {
   return "";
 }
 
+std::string to_text(dsl::Batch batch) {
+  switch (batch) {
+    case dsl::Batch::none:
+      return "";
+    case dsl::Batch::strided:
+      return " batch strided";
+    case dsl::Batch::pointers:
+      return " batch pointers";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string to_text(const Kernel& kernel, const Op& op) {
@@ -146,6 +159,8 @@ std::string to_text(const Kernel& kernel, const Op& op) {
     case OpKind::store:
       return fmt::format("store {} = {} : {}{}", name(op.to), name(op.from),
                          dsl::to_string(op.epilogue), guard);
+    case OpKind::sum:
+      return fmt::format("sum {} = {}{}", name(op.to), name(op.from), guard);
     case OpKind::loop:
       return fmt::format("loop {} = {} to {}{} {{", op.variable, to_text(op.lower),
                          to_text(op.upper), op.count == 1 ? "" : fmt::format(" step {}", op.count));
@@ -166,11 +181,14 @@ std::string print(const Kernel& kernel) {
   if (kernel.blocks_per_sm > 0) out += fmt::format(" blocks_per_sm {}", kernel.blocks_per_sm);
   if (kernel.registers > 0) out += fmt::format(" registers {}", kernel.registers);
   if (kernel.exact) out += " exact";
+  if (kernel.persistent) out += " persistent";
   if (kernel.synchronised) out += " synchronised";
   out += " {\n";
   const ThreadMap& map = kernel.map;
-  out += fmt::format("  block {}x{}x{} raster {}\n", kernel.tile.m, kernel.tile.n, kernel.tile_k,
-                     to_text(kernel.raster));
+  out += fmt::format("  block {}x{}x{} raster {}{}{}\n", kernel.tile.m, kernel.tile.n,
+                     kernel.tile_k, to_text(kernel.raster),
+                     kernel.split_k > 1 ? fmt::format(" split_k {}", kernel.split_k) : "",
+                     to_text(kernel.batch));
   out += fmt::format("  threads warps {}x{} lanes {}x{} {} each {}x{} pieces {}x{}\n", map.warps.m,
                      map.warps.n, map.lanes.m, map.lanes.n, to_text(map.order), map.each.m,
                      map.each.n, map.pieces.m, map.pieces.n);

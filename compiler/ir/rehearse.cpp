@@ -141,6 +141,7 @@ class Rehearsal {
     const Held& n = registers(op.from_n);
     const int slice = products_ / kernel_.tile_k;
     const int k = products_ % kernel_.tile_k;
+    if (summed_) return complain("R6", op, "the accumulators hold a sum of parts");
     if (!zeroed_) return complain("R6", op, "the accumulators were not set to zero");
     if (m.slice != slice || m.k != k || n.slice != slice || n.k != k)
       return complain(
@@ -153,7 +154,7 @@ class Rehearsal {
 
   std::string store(const Op& op) {
     if (!op.guard && !case_.whole) return complain("R5", op, "an edge block without a guard");
-    if (products_ != case_.slices * kernel_.tile_k || !zeroed_)
+    if (!summed_ && (products_ != case_.slices * kernel_.tile_k || !zeroed_))
       return complain("R6", op,
                       fmt::format("{} of {} products are in the accumulators", products_,
                                   case_.slices * kernel_.tile_k));
@@ -161,6 +162,13 @@ class Rehearsal {
         dsl::reads_c(op.epilogue) == dsl::ReadsC::unless_beta_zero)
       return complain("R7", op, "C is read although beta is 0");
     ++stores_;
+    return "";
+  }
+
+  std::string sum(const Op& op) {
+    if (!op.guard && !case_.whole) return complain("R5", op, "an edge block without a guard");
+    if (products_ > 0) return complain("R6", op, "the accumulators hold products already");
+    summed_ = true;
     return "";
   }
 
@@ -197,6 +205,7 @@ class Rehearsal {
     switch (op.kind) {
       case OpKind::zero:
         zeroed_ = true;
+        summed_ = false;
         products_ = 0;
         return "";
       case OpKind::load:
@@ -223,6 +232,8 @@ class Rehearsal {
         return read_fragment(op);
       case OpKind::outer:
         return multiply(op);
+      case OpKind::sum:
+        return sum(op);
       case OpKind::store:
         return store(op);
       case OpKind::loop:
@@ -241,7 +252,8 @@ class Rehearsal {
   Group open_;                           // copies since the last commit
   int steps_ = 0;
   bool zeroed_ = false;
-  int products_ = 0;  // outer products in the accumulators
+  bool summed_ = false;  // the accumulators hold the sum of all parts
+  int products_ = 0;     // outer products in the accumulators
   int stores_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "compiler/ir/kernel.h"
 #include "dsl/error.h"
@@ -19,5 +20,9 @@ int first_op_line(const Kernel& kernel);
 
 /// Errors: user, with a span in `source`; code "tile-ir-syntax" or "tile-ir-name".
 dsl::Result<Kernel> parse(const dsl::Source& source);
+
+/// The same of a text that holds one kernel after the other, as `tilec compile --emit tile` prints
+/// those of `split_k`; at least one.
+dsl::Result<std::vector<Kernel>> parse_all(const dsl::Source& source);
 
 }  // namespace tilec::ir

@@ -19,9 +19,9 @@ using Complaint = std::string;  // empty: fine
 
 Complaint check_sizes(const Kernel& kernel) {
   const ThreadMap& map = kernel.map;
-  for (int size :
-       {kernel.tile.m, kernel.tile.n, kernel.tile_k, map.warps.m, map.warps.n, map.lanes.m,
-        map.lanes.n, map.each.m, map.each.n, map.pieces.m, map.pieces.n, kernel.raster.width})
+  for (int size : {kernel.tile.m, kernel.tile.n, kernel.tile_k, map.warps.m, map.warps.n,
+                   map.lanes.m, map.lanes.n, map.each.m, map.each.n, map.pieces.m, map.pieces.n,
+                   kernel.raster.width, kernel.split_k})
     if (size < 1 || size > kMaxExtent)
       return fmt::format("R4: a size of {} in the head; 1 to {} are allowed", size, kMaxExtent);
   if (int64_t{map.warps.m} * map.warps.n * map.lanes.m * map.lanes.n > kMaxThreads)
@@ -31,7 +31,8 @@ Complaint check_sizes(const Kernel& kernel) {
     const bool extents = s.rows >= 1 && s.columns >= 1 && s.rows <= kMaxExtent &&
                          s.columns <= kMaxExtent && s.stages >= 1 && s.stages <= kMaxStages &&
                          s.stride <= 2 * kMaxExtent;
-    if (!vector || (s.space != Space::global && !extents))
+    const bool parts = s.parts >= 1 && s.parts <= kMaxExtent;
+    if (!vector || !parts || (s.space != Space::global && !extents))
       return fmt::format("R4: storage `{}` has a size out of bounds", s.name);
   }
   return "";
@@ -173,6 +174,13 @@ class Structure {
                        kernel_.at(op.to).rows, map.passes, map.vector);
   }
 
+  // What only a part of K went into must not be taken for C.
+  Complaint parts_of_split(const Op& op) const {
+    if (kernel_.at(op.to).parts == kernel_.split_k) return "";
+    return fmt::format("R3: `{}`: {} parts for {} blocks that share K", describe(op),
+                       kernel_.at(op.to).parts, kernel_.split_k);
+  }
+
   Complaint check(const Op& op) {
     Complaint bad;
     const auto all = [&](std::initializer_list<Complaint> complaints) {
@@ -213,8 +221,12 @@ class Structure {
         all({want(op, op.to, Want::accumulators), want(op, op.from, Want::fragment_m),
              want(op, op.from_n, Want::fragment_n)});
         break;
+      case OpKind::sum:
+        all({want(op, op.to, Want::accumulators), want(op, op.from, Want::c)});
+        break;
       case OpKind::store:
-        all({want(op, op.to, Want::c), want(op, op.from, Want::accumulators)});
+        if (all({want(op, op.to, Want::c), want(op, op.from, Want::accumulators)}))
+          all({parts_of_split(op)});
         break;
       case OpKind::loop:
         return check_loop(op);

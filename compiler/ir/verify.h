@@ -4,12 +4,12 @@
 //   R1  every storage an op names exists and is of the space and axes that the op wants
 //   R2  an index names a loop variable in scope
 //   R3  head and storage agree: threads cover the tile, slices are tile.k deep, strides hold a row,
-//       vectors divide what they walk
+//       vectors divide what they walk, C has a part for each block that shares K
 //   R4  sizes are positive and within bounds
 // By running the kernel, tile by tile, for slice counts from 0 to past twice the stages:
 //   R5  an unguarded access touches only slices below `full`; an unguarded store only whole blocks
 //   R6  every slice and every k enters the accumulators once, in ascending order, with both
-//       fragments of the same slice and k
+//       fragments of the same slice and k; or they hold the sum of all parts of a workspace
 //   R7  C is stored once
 // and in a `synchronised` kernel:
 //   R8  what a fragment reads has landed (waited for) and is visible (a barrier since)

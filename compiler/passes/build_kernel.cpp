@@ -37,7 +37,7 @@ Storage registers(const std::string& name, int rows, Axis row = Axis::none, int 
           .columns = columns};
 }
 
-ir::Kernel head(const dsl::Spec& spec, const dsl::Derived& derived) {
+ir::Kernel head(const dsl::Spec& spec, const dsl::Derived& derived, dsl::Batch batch) {
   ir::Kernel kernel;
   kernel.name = spec.name;
   kernel.target = spec.target;
@@ -47,6 +47,9 @@ ir::Kernel head(const dsl::Spec& spec, const dsl::Derived& derived) {
   kernel.tile = spec.tile;
   kernel.tile_k = spec.tile_k;
   kernel.raster = spec.raster;
+  kernel.split_k = spec.split_k;
+  kernel.persistent = spec.persistent;
+  kernel.batch = batch;
   kernel.map = {.warps = derived.warp_grid,
                 .lanes = {derived.m.lanes, derived.n.lanes},
                 .order = spec.lanes,
@@ -57,21 +60,25 @@ ir::Kernel head(const dsl::Spec& spec, const dsl::Derived& derived) {
 
 }  // namespace
 
-ir::Kernel build_kernel(const dsl::Spec& spec, const dsl::Derived& derived) {
-  ir::Kernel kernel = head(spec, derived);
+ir::Kernel build_kernel(const dsl::Spec& spec, const dsl::Derived& derived, dsl::Batch batch) {
+  ir::Kernel kernel = head(spec, derived, batch);
   const auto add = [&](Storage storage) {
     kernel.storage.push_back(std::move(storage));
     return static_cast<ir::Id>(kernel.storage.size()) - 1;
   };
   const dsl::OperandLayout& stored = spec.layout;
   const bool direct = spec.copy == dsl::CopyMode::none;
-  const ir::Id a =
-      add(global("a", stored.a_transposed ? Axis::k : Axis::m,
-                 stored.a_transposed ? Axis::m : Axis::k, direct ? 1 : derived.copy_a.vector));
-  const ir::Id b =
-      add(global("b", stored.b_transposed ? Axis::n : Axis::k,
-                 stored.b_transposed ? Axis::k : Axis::n, direct ? 1 : derived.copy_b.vector));
-  const ir::Id c = add(global("c", Axis::m, Axis::n, derived.vector_c));
+  const ir::Id a = add(global("a", stored.a_transposed ? Axis::k : Axis::m,
+                              stored.a_transposed ? Axis::m : Axis::k,
+                              direct ? derived.fragment_vector_a : derived.copy_a.vector));
+  const ir::Id b = add(global("b", stored.b_transposed ? Axis::n : Axis::k,
+                              stored.b_transposed ? Axis::k : Axis::n,
+                              direct ? derived.fragment_vector_b : derived.copy_b.vector));
+  // Blocks that share K leave their sums in a workspace, one part each.
+  const bool split = spec.split_k > 1;
+  Storage result = global(split ? "w" : "c", Axis::m, Axis::n, derived.vector_c);
+  result.parts = spec.split_k;
+  const ir::Id c = add(std::move(result));
 
   const ir::Index i{"i", 0};
   ir::Block slice;
@@ -99,7 +106,32 @@ ir::Kernel build_kernel(const dsl::Spec& spec, const dsl::Derived& derived) {
                              make_fragment(fb, {from_b, i}, k, direct), make_outer(acc, fa, fb)}));
   kernel.ops = {make_zero(acc),
                 make_loop("i", {ir::BoundKind::number, 0}, {ir::BoundKind::slices, 0}, slice),
-                make_store(c, acc, spec.epilogue, true)};
+                make_store(c, acc, split ? dsl::Expression{} : spec.epilogue, true)};
+  return kernel;
+}
+
+ir::Kernel build_sum(const dsl::Spec& spec, dsl::Batch batch) {
+  // One row of a block is a warp of 32 lanes, each with a vector of C.
+  constexpr int kLanes = 32;
+  constexpr int kVector = 4;
+  constexpr int kMostRows = 8;
+  ir::Kernel kernel;
+  kernel.name = spec.name + "_sum";
+  kernel.target = spec.target;
+  const int rows = dsl::widest_vector(kMostRows, spec.tile.m);
+  kernel.tile = {rows, kLanes * kVector};
+  kernel.tile_k = 1;
+  kernel.batch = batch;
+  kernel.map = {
+      .warps = {rows, 1}, .lanes = {1, kLanes}, .each = {1, kVector}, .pieces = {1, kVector}};
+  Storage parts = global("w", Axis::m, Axis::n, kVector);
+  parts.parts = spec.split_k;
+  kernel.storage = {parts, global("c", Axis::m, Axis::n, dsl::widest_vector(spec.vector_global, 4)),
+                    registers("acc", 1, Axis::m, kVector, Axis::n)};
+  constexpr ir::Id kParts = 0;
+  constexpr ir::Id kC = 1;
+  constexpr ir::Id kAcc = 2;
+  kernel.ops = {make_sum(kAcc, kParts, true), make_store(kC, kAcc, spec.epilogue, true)};
   return kernel;
 }
 

@@ -79,6 +79,12 @@ ir::Op make_outer(ir::Id accumulators, ir::Id m, ir::Id n) {
   return op;
 }
 
+ir::Op make_sum(ir::Id accumulators, ir::Id parts, bool guard) {
+  ir::Op op = make_load(accumulators, {parts, {}}, guard);
+  op.kind = ir::OpKind::sum;
+  return op;
+}
+
 ir::Op make_store(ir::Id to, ir::Id from, const dsl::Expression& epilogue, bool guard) {
   ir::Op op = make(ir::OpKind::store);
   op.to = to;

@@ -21,6 +21,7 @@ ir::Op make_wait(int groups);
 ir::Op make_barrier();
 ir::Op make_fragment(ir::Id to, const Place& from, const ir::Index& k, bool guard);
 ir::Op make_outer(ir::Id accumulators, ir::Id m, ir::Id n);
+ir::Op make_sum(ir::Id accumulators, ir::Id parts, bool guard);
 ir::Op make_store(ir::Id to, ir::Id from, const dsl::Expression& epilogue, bool guard);
 ir::Op make_loop(const std::string& variable, ir::Bound lower, ir::Bound upper, ir::Block body);
 ir::Op make_branch(const ir::Condition& condition, ir::Block body, ir::Block otherwise = {});

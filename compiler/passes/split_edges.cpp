@@ -1,8 +1,7 @@
 // Gives whole tiles a path of their own, without guards.
 //   in:  every global access is guarded
-//   out: loops over slices run unguarded to `full`, then guarded to `slices`; the store is
-//   unguarded
-//        where the block is whole. An `exact` kernel keeps the unguarded path alone.
+//   out: loops over slices run unguarded to `full`, then guarded to `slices`; stores and sums are
+//        unguarded where the block is whole. An `exact` kernel keeps the unguarded path alone.
 #include "compiler/passes/make_ops.h"
 #include "compiler/passes/passes_list.h"
 
@@ -39,7 +38,7 @@ ir::Kernel split_edges(const ir::Kernel& kernel) {
       out.ops.back().upper = {ir::BoundKind::full, 0};
       out.ops.push_back(op);
       out.ops.back().lower = {ir::BoundKind::full, 0};
-    } else if (op.kind == ir::OpKind::store) {
+    } else if (op.kind == ir::OpKind::store || op.kind == ir::OpKind::sum) {
       out.ops.push_back(make_branch(whole, {unguarded}, {op}));
     } else {
       out.ops.push_back(op);

@@ -164,11 +164,16 @@ dsl::Result<Report> build_report(const Artifact& artifact, const Target& target,
   report.back_end = describe_back_end(artifact, target);
   report.steady = count_steady_loop(instructions, flow, work, kernel.lines, artifact.tile);
   if (shape) {
-    report.executed = count_executed(instructions, flow, work, *shape);
+    // A block of `split_k` walks its share of K.
+    dsl::GemmShape of_block = *shape;
+    if (artifact.spec.split_k > 1)
+      of_block.k = dsl::slices_a_block(artifact.spec, *shape) * artifact.spec.tile_k;
+    report.executed = count_executed(instructions, flow, work, of_block);
     if (report.executed) {
+      report.executed->shape = *shape;
       const dsl::Extent& tile = artifact.spec.tile;
-      report.executed->blocks =
-          (shape->m + tile.m - 1) / tile.m * ((shape->n + tile.n - 1) / tile.n);
+      report.executed->blocks = (shape->m + tile.m - 1) / tile.m *
+                                ((shape->n + tile.n - 1) / tile.n) * artifact.spec.split_k;
     }
   }
   report.prediction =

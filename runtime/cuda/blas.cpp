@@ -45,6 +45,8 @@ Result<Blas> Blas::open(const std::vector<std::string>& files, void* stream, Add
   binder.bind("cublasSetWorkspace_v2", functions.set_workspace);
   binder.bind("cublasSetMathMode", functions.set_math_mode);
   binder.bind("cublasSgemm_v2", functions.sgemm);
+  binder.bind("cublasSgemmStridedBatched", functions.sgemm_strided);
+  binder.bind("cublasSgemmBatched", functions.sgemm_pointers);
   binder.bind("cublasGetStatusName", functions.status_name);
   binder.bind("cublasGetStatusString", functions.status_string);
   TILEC_TRY(binder.finish(Fault::no_cublas));
@@ -80,15 +82,40 @@ Result<void> Blas::check(int status, const char* call) const {
 
 // cuBLAS is column-major: there our row-major C is C^T = op(B)^T op(A)^T, so A and B change places
 // and M and N do, while each matrix keeps its leading dimension and its transposition.
-Result<void> Blas::multiply(dsl::OperandLayout layout, const KernelArguments& arguments) const {
+Result<void> Blas::multiply(dsl::OperandLayout layout, const KernelArguments& arguments,
+                            dsl::Batch batch) const {
   const KernelArguments& x = arguments;
-  const int status = functions_.sgemm(
-      handle_, layout.b_transposed ? kTranspose : kNoTranspose,
-      layout.a_transposed ? kTranspose : kNoTranspose, static_cast<int>(x.n), static_cast<int>(x.m),
-      static_cast<int>(x.k), &x.alpha, static_cast<const float*>(pointer(x.b)),
-      static_cast<int>(x.ldb), static_cast<const float*>(pointer(x.a)), static_cast<int>(x.lda),
-      &x.beta, static_cast<float*>(pointer(x.c)), static_cast<int>(x.ldc));
-  return check(status, "cublasSgemm_v2");
+  const int op_a = layout.b_transposed ? kTranspose : kNoTranspose;
+  const int op_b = layout.a_transposed ? kTranspose : kNoTranspose;
+  const auto m = static_cast<int>(x.n);
+  const auto n = static_cast<int>(x.m);
+  const auto k = static_cast<int>(x.k);
+  const auto lda = static_cast<int>(x.ldb);
+  const auto ldb = static_cast<int>(x.lda);
+  const auto ldc = static_cast<int>(x.ldc);
+  const auto count = static_cast<int>(x.batch);
+  const auto* a = static_cast<const float*>(pointer(x.b));
+  const auto* b = static_cast<const float*>(pointer(x.a));
+  auto* c = static_cast<float*>(pointer(x.c));
+  switch (batch) {
+    case dsl::Batch::none:
+      return check(
+          functions_.sgemm(handle_, op_a, op_b, m, n, k, &x.alpha, a, lda, b, ldb, &x.beta, c, ldc),
+          "cublasSgemm_v2");
+    case dsl::Batch::strided:
+      return check(
+          functions_.sgemm_strided(handle_, op_a, op_b, m, n, k, &x.alpha, a, lda, x.stride_b, b,
+                                   ldb, x.stride_a, &x.beta, c, ldc, x.stride_c, count),
+          "cublasSgemmStridedBatched");
+    case dsl::Batch::pointers:
+      return check(
+          functions_.sgemm_pointers(handle_, op_a, op_b, m, n, k, &x.alpha,
+                                    static_cast<const float* const*>(pointer(x.b)), lda,
+                                    static_cast<const float* const*>(pointer(x.a)), ldb, &x.beta,
+                                    static_cast<float* const*>(pointer(x.c)), ldc, count),
+          "cublasSgemmBatched");
+  }
+  return {};
 }
 
 }  // namespace tilec::cuda

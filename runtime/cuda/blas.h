@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dsl/error.h"
+#include "dsl/shape.h"
 #include "dsl/spec.h"
 #include "runtime/device.h"
 
@@ -27,6 +28,13 @@ struct BlasFunctions {
   int (*sgemm)(BlasHandle, int op_a, int op_b, int m, int n, int k, const float* alpha,
                const float* a, int lda, const float* b, int ldb, const float* beta, float* c,
                int ldc);
+  int (*sgemm_strided)(BlasHandle, int op_a, int op_b, int m, int n, int k, const float* alpha,
+                       const float* a, int lda, long long stride_a, const float* b, int ldb,
+                       long long stride_b, const float* beta, float* c, int ldc, long long stride_c,
+                       int batch);
+  int (*sgemm_pointers)(BlasHandle, int op_a, int op_b, int m, int n, int k, const float* alpha,
+                        const float* const* a, int lda, const float* const* b, int ldb,
+                        const float* beta, float* const* c, int ldc, int batch);
   const char* (*status_name)(int);
   const char* (*status_string)(int);
 };
@@ -44,8 +52,10 @@ class Blas {
   Blas& operator=(Blas&&) = delete;
   ~Blas();
 
-  /// C = alpha * op(A) * op(B) + beta * C of row-major matrices, enqueued on the stream.
-  Result<void> multiply(dsl::OperandLayout layout, const KernelArguments& arguments) const;
+  /// C = alpha * op(A) * op(B) + beta * C of row-major matrices, enqueued on the stream; of a batch
+  /// for each of its matrices, which lie as `batch` says.
+  Result<void> multiply(dsl::OperandLayout layout, const KernelArguments& arguments,
+                        dsl::Batch batch) const;
   const std::string& version() const { return version_; }  // "13.1.0"
 
  private:

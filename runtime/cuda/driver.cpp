@@ -28,6 +28,7 @@ void bind_devices(Binder& binder, Driver& driver) {
 }
 
 void bind_work(Binder& binder, Driver& driver) {
+  binder.bind("cuMemGetInfo_v2", driver.mem_get_info);
   binder.bind("cuMemAlloc_v2", driver.mem_alloc);
   binder.bind("cuMemFree_v2", driver.mem_free);
   binder.bind("cuMemcpyHtoDAsync_v2", driver.copy_to_device);

@@ -32,6 +32,7 @@ struct Driver {
   decltype(&cuDevicePrimaryCtxRelease) primary_context_release;
   decltype(&cuCtxSetCurrent) context_set_current;
 
+  decltype(&cuMemGetInfo) mem_get_info;
   decltype(&cuMemAlloc) mem_alloc;
   decltype(&cuMemFree) mem_free;
   decltype(&cuMemcpyHtoDAsync) copy_to_device;

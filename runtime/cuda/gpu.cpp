@@ -30,6 +30,12 @@ class Gpu final : public Device, public Stopwatch {
   Result<void> open_libraries(const GpuOptions& options);
 
   const DeviceInfo& info() const override { return info_; }
+  std::optional<int64_t> free_bytes() const override {
+    size_t free = 0;
+    size_t all = 0;
+    if (driver().mem_get_info(&free, &all) != CUDA_SUCCESS) return std::nullopt;
+    return static_cast<int64_t>(free);
+  }
   Result<Address> allocate(int64_t bytes) override;
   Result<void> free(Address address) override {
     return check(driver().mem_free(address), "cuMemFree");
@@ -45,11 +51,12 @@ class Gpu final : public Device, public Stopwatch {
     kernels_.erase(kernel);
     return {};
   }
-  Result<void> cublas(dsl::OperandLayout layout, const KernelArguments& arguments) override;
+  Result<void> cublas(dsl::OperandLayout layout, dsl::Batch batch,
+                      const KernelArguments& arguments) override;
   Stopwatch* stopwatch() override { return this; }
 
   Result<SequenceId> record(KernelId kernel, std::span<const KernelArguments> launches) override;
-  Result<SequenceId> record_cublas(dsl::OperandLayout layout,
+  Result<SequenceId> record_cublas(dsl::OperandLayout layout, dsl::Batch batch,
                                    std::span<const KernelArguments> launches) override;
   Result<BurstTime> play(SequenceId sequence, int times) override {
     return graphs_.play(sequence, times);
@@ -158,9 +165,10 @@ Result<void> Gpu::explained(Result<void> result) const {
   return result;
 }
 
-Result<void> Gpu::cublas(dsl::OperandLayout layout, const KernelArguments& arguments) {
+Result<void> Gpu::cublas(dsl::OperandLayout layout, dsl::Batch batch,
+                         const KernelArguments& arguments) {
   if (!blas_) return refuse(Fault::no_cublas, "cuBLAS could not be opened");
-  TILEC_TRY(blas_->multiply(layout, arguments));
+  TILEC_TRY(blas_->multiply(layout, arguments, batch));
   return synchronise();
 }
 
@@ -174,12 +182,13 @@ Result<SequenceId> Gpu::record(KernelId kernel, std::span<const KernelArguments>
   });
 }
 
-Result<SequenceId> Gpu::record_cublas(dsl::OperandLayout layout,
+Result<SequenceId> Gpu::record_cublas(dsl::OperandLayout layout, dsl::Batch batch,
                                       std::span<const KernelArguments> launches) {
   if (!blas_) return refuse(Fault::no_cublas, "cuBLAS could not be opened");
-  if (!launches.empty()) TILEC_TRY(cublas(layout, launches.front()));
+  if (!launches.empty()) TILEC_TRY(cublas(layout, batch, launches.front()));
   return graphs_.record(static_cast<int64_t>(launches.size()), [&]() -> Result<void> {
-    for (const KernelArguments& arguments : launches) TILEC_TRY(blas_->multiply(layout, arguments));
+    for (const KernelArguments& arguments : launches)
+      TILEC_TRY(blas_->multiply(layout, arguments, batch));
     return {};
   });
 }
@@ -194,7 +203,7 @@ Result<std::unique_ptr<Device>> open_gpu(const GpuOptions& options) {
   Result<DeviceInfo> info = context->describe();
   if (!info) return tl::unexpected(info.error());
   auto gpu = std::make_unique<Gpu>(std::move(*context), std::move(*info));
-  TILEC_TRY(gpu->open_libraries(options));
+  if (options.libraries) TILEC_TRY(gpu->open_libraries(options));
   return gpu;
 }
 

@@ -17,7 +17,8 @@ namespace tilec::cuda {
 
 /// Files to open, in order; an empty list means the usual names and places.
 struct GpuOptions {
-  int index = 0;  // as the driver numbers devices
+  int index = 0;          // as the driver numbers devices
+  bool libraries = true;  // open cuBLAS and NVML too, for comparing and timing
   std::vector<std::string> driver_files;
   std::vector<std::string> cublas_files;
   std::vector<std::string> nvml_files;

@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include "dsl/shape.h"
 #include "runtime/cuda/jit_log.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/faults.h"
@@ -28,15 +27,21 @@ dsl::Error load_error(const dsl::Error& cause, const Artifact& artifact, const s
 
 Result<Kernel> Kernel::load(const Context& context, const Artifact& artifact) {
   Kernel kernel(context);
-  kernel.spec_ = artifact.spec;
-  kernel.threads_ = artifact.derived.threads;
-  kernel.shared_bytes_ = artifact.derived.shared_bytes;
+  kernel.code_ = code_of(artifact);
+  const Result<int> sms =
+      context.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, "multiprocessors");
+  if (!sms) return tl::unexpected(sms.error());
+  kernel.sm_count_ = *sms;
   TILEC_TRY(kernel.load_module(artifact));
   const Driver& api = context.driver();
-  const Result<void> found = context.check(
-      api.module_get_function(&kernel.function_, kernel.module_, kernel.name().c_str()),
-      fmt::format("cuModuleGetFunction of {}", kernel.name()));
-  if (!found) return tl::unexpected(load_error(found.error(), artifact, ""));
+  for (const Entry& entry : kernel.code_.entries) {
+    CUfunction function = nullptr;
+    const Result<void> found =
+        context.check(api.module_get_function(&function, kernel.module_, entry.name.c_str()),
+                      fmt::format("cuModuleGetFunction of {}", entry.name));
+    if (!found) return tl::unexpected(load_error(found.error(), artifact, ""));
+    kernel.functions_.push_back(function);
+  }
   TILEC_TRY(kernel.allow_shared_memory());
   return kernel;
 }
@@ -44,10 +49,9 @@ Result<Kernel> Kernel::load(const Context& context, const Artifact& artifact) {
 Kernel::Kernel(Kernel&& other) noexcept
     : context_(other.context_),
       module_(std::exchange(other.module_, nullptr)),
-      function_(other.function_),
-      spec_(std::move(other.spec_)),
-      threads_(other.threads_),
-      shared_bytes_(other.shared_bytes_) {}
+      functions_(std::move(other.functions_)),
+      code_(std::move(other.code_)),
+      sm_count_(other.sm_count_) {}
 
 Kernel::~Kernel() {
   if (module_ != nullptr) context_->driver().module_unload(module_);
@@ -71,50 +75,61 @@ Result<void> Kernel::load_module(const Artifact& artifact) {
 }
 
 Result<void> Kernel::allow_shared_memory() {
-  if (shared_bytes_ <= kSharedBytesUnasked) return {};
+  const int64_t wanted = code_.entries.front().shared_bytes;  // the others use none
+  if (wanted <= kSharedBytesUnasked) return {};
   const Result<int> most =
       context_->attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, "shared memory");
   if (!most) return tl::unexpected(most.error());
-  if (shared_bytes_ > *most)
+  if (wanted > *most)
     return refuse(
         Fault::shared_memory_refused,
         fmt::format("kernel {} needs {} bytes of shared memory: this device allows {} a block",
-                    name(), shared_bytes_, *most),
+                    name(), wanted, *most),
         "use fewer stages or a smaller tile");
   return context_->check(context_->driver().function_set_attribute(
-                             function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                             static_cast<int>(shared_bytes_)),
+                             functions_.front(), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                             static_cast<int>(wanted)),
                          "cuFuncSetAttribute of the shared memory");
 }
 
 Result<void> Kernel::launch(const KernelArguments& arguments) const {
-  const Result<int64_t> blocks = dsl::grid_blocks(spec_, {arguments.m, arguments.n, arguments.k});
-  if (!blocks) return tl::unexpected(blocks.error());
-  if (*blocks == 0) return {};
+  const Result<std::vector<Launch>> launches = plan_launches(code_, arguments, sm_count_);
+  if (!launches) return tl::unexpected(launches.error());
+  CUstream stream = context_->stream();
+  if (arguments.stream != nullptr) stream = static_cast<CUstream>(arguments.stream);
+  for (const Launch& next : *launches) TILEC_TRY(launch_one(next, stream));
+  return {};
+}
+
+Result<void> Kernel::launch_one(const Launch& launch, CUstream stream) const {
+  const Entry& entry = code_.entries[launch.entry];
   // The driver reads each parameter through a pointer, in its size in the kernel.
-  KernelArguments x = arguments;
-  auto m = static_cast<int32_t>(x.m);
-  auto n = static_cast<int32_t>(x.n);
-  auto k = static_cast<int32_t>(x.k);
-  void* parameters[] = {&x.a, &x.b, &x.c, &m, &n, &k, &x.lda, &x.ldb, &x.ldc, &x.alpha, &x.beta};
+  std::vector<Parameter> values = launch.parameters;
+  std::vector<void*> places;
+  for (Parameter& value : values)
+    places.push_back(std::visit([](auto& number) -> void* { return &number; }, value));
+  const auto& [x, y, z] = launch.grid;
   const CUresult status = context_->driver().launch_kernel(
-      function_, static_cast<unsigned>(*blocks), 1, 1, static_cast<unsigned>(threads_), 1, 1,
-      static_cast<unsigned>(shared_bytes_), context_->stream(), parameters, nullptr);
-  if (status != CUDA_SUCCESS) return tl::unexpected(launch_error(status, *blocks));
+      functions_[launch.entry], x, y, z, static_cast<unsigned>(entry.threads), 1, 1,
+      static_cast<unsigned>(entry.shared_bytes), stream, places.data(), nullptr);
+  if (status != CUDA_SUCCESS) return tl::unexpected(launch_error(status, launch));
   return {};
 }
 
 // The driver says "too many resources requested"; the numbers say which.
-dsl::Error Kernel::launch_error(CUresult status, int64_t blocks) const {
+dsl::Error Kernel::launch_error(CUresult status, const Launch& launch) const {
   const Driver& api = context_->driver();
+  const Entry& entry = code_.entries[launch.entry];
+  const int64_t blocks = int64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   dsl::Error error = api.error(
       status, fmt::format("cuLaunchKernel of {} with {} blocks of {} threads and {} bytes of "
                           "shared memory",
-                          name(), blocks, threads_, shared_bytes_));
+                          entry.name, blocks, entry.threads, entry.shared_bytes));
   int registers = 0;
-  if (api.function_get_attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function_) == CUDA_SUCCESS)
+  if (api.function_get_attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS,
+                                 functions_[launch.entry]) == CUDA_SUCCESS)
     error.diagnostics.front().help = fmt::format("the kernel has {} registers a thread, {} a block",
-                                                 registers, registers * threads_);
+                                                 registers, registers * entry.threads);
   return error;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/cuda/context.h"
+#include "runtime/launches.h"
 
 namespace tilec::cuda {
 
@@ -19,20 +20,20 @@ class Kernel {
   /// Enqueues it on the context's stream; nothing for an empty C.
   /// Errors: user, those of dsl::grid_blocks; machine, "device-call".
   Result<void> launch(const KernelArguments& arguments) const;
-  const std::string& name() const { return spec_.name; }
+  const std::string& name() const { return code_.spec.name; }
 
  private:
   explicit Kernel(const Context& context) : context_(&context) {}
   Result<void> load_module(const Artifact& artifact);
   Result<void> allow_shared_memory();
-  dsl::Error launch_error(CUresult status, int64_t blocks) const;
+  Result<void> launch_one(const Launch& launch, CUstream stream) const;
+  dsl::Error launch_error(CUresult status, const Launch& launch) const;
 
   const Context* context_;
   CUmodule module_ = nullptr;
-  CUfunction function_ = nullptr;
-  dsl::Spec spec_;            // its name is the entry
-  int threads_ = 0;           // per block
-  int64_t shared_bytes_ = 0;  // per block
+  std::vector<CUfunction> functions_;  // by entry
+  KernelCode code_;
+  int sm_count_ = 1;
 };
 
 }  // namespace tilec::cuda

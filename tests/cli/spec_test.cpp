@@ -36,7 +36,8 @@ const Bad kBad[] = {
     {"mma 16x8x8 tile 128x128", {"<spec>:1:1: ", "mma"}},
     {"tile 128x128 copy tma", {"tma"}},
     {"tile 128x128 type f16", {"f16"}},
-    {"tile 128x128 split_k 4", {"split_k"}},
+    {"tile 128x128 split_k 999", {"<spec>:1:22: ", "256"}},
+    {"tile 128x128 stream_k", {"stream_k"}},
     {"tile 128x128 epilogue relu(acc)", {"relu"}},
 };
 

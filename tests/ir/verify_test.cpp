@@ -18,6 +18,8 @@ const char* const kAsync = "tile 64x32x8 warp 32x16 thread 4x4 stages 3";
 const char* const kLed = "tile 64x32x8 warp 32x16 thread 4x4 stages 3 sass on";
 const char* const kDirect = "tile 8x8x2 copy none";
 
+const char* const kSplit = "tile 8x8x2 thread 2x2 split_k 3";
+
 const Fault kFaults[] = {
     {"wrong space", kDouble, "zero acc", "zero fa", "R1"},
     {"wrong axes", kDouble, "fragment fa = sa[i] at 0", "fragment fa = sb[i] at 0", "R1"},
@@ -35,6 +37,8 @@ const Fault kFaults[] = {
     {"slice too shallow", kDouble, "shared sa[k 4, m 16]", "shared sa[k 2, m 16]", "R3"},
     {"stride too small", kDouble, "stride 16", "stride 12", "R3"},
     {"too few staging registers", kDouble, "register ra[4]", "register ra[2]", "R3"},
+    {"a part too few", kSplit, "parts 3", "parts 2", "R3"},
+    {"a share of K taken for C", kSplit, " parts 3", "", "R3"},
     {"no elements", kDouble, "each 4x4", "each 0x4", "R4"},
     {"huge loop", "tile 8x8x2 thread 2x2", "loop k = 0 to 2", "loop k = 0 to 999999999", "R4"},
     {"guard removed from a loop", kDirect, "fragment fa = a[i] at k guard",
@@ -49,6 +53,8 @@ const Fault kFaults[] = {
     {"copy of another slice", kDouble, "load rb = b[i + 1] when i + 1",
      "load rb = b[i + 2] when i + 2", "R6"},
     {"loop one short", kDouble, "loop i = full to slices", "loop i = full to full", "R6"},
+    {"sum over products", kSplit, "  if whole {", "  sum acc = w guard\n  if whole {", "R6"},
+    {"sum without a guard", kSplit, "  zero acc\n", "  zero acc\n  sum acc = w\n", "R5"},
     {"never set to zero", kDouble, "  zero acc\n", "", "R6"},
     {"stored twice", kDouble, "  if whole {", "  store c = acc : acc guard\n  if whole {", "R7"},
     {"C read for beta 0", kDouble, "store c = acc : alpha*acc\n",
@@ -84,6 +90,23 @@ TEST(Verifier, NamesEachRuleOnce) {
     for (const Fault& fault : kFaults) found |= std::string(rule) == fault.rule;
     EXPECT_TRUE(found) << "no kernel breaks " << rule;
   }
+}
+
+// The second kernel of `split_k`: the parts' sum is what is stored, whole blocks without guards.
+TEST(Verifier, TakesTheSumOfParts) {
+  const dsl::Spec spec = spec_of("tile 8x8x2 thread 2x2 split_k 3");
+  ir::Kernel kernel = passes::build_sum(spec);
+  EXPECT_EQ(broken_rule(kernel), "");
+  for (const passes::PassInfo& pass : passes::all()) {
+    kernel = pass.run(kernel);
+    EXPECT_EQ(broken_rule(kernel), "") << pass.name;
+  }
+  std::string text = ir::print(kernel);
+  EXPECT_EQ(ir::print(*ir::parse({"sum.tile", text})), text);
+  const std::string sum = "sum acc = w guard";
+  ASSERT_NE(text.find(sum), std::string::npos) << text;
+  text.replace(text.find(sum), sum.size(), "sum acc = w");
+  EXPECT_EQ(broken_rule(*ir::parse({"sum.tile", text})), "R5");
 }
 
 // Not only the lines picked above: whichever barrier or wait of a loop goes, something is broken.

@@ -68,13 +68,15 @@ class Clockwork final : public Device, public Stopwatch {
   Result<void> launch(KernelId, const KernelArguments&) override { return {}; }
   Result<void> synchronise() override { return {}; }
   Result<void> unload(KernelId) override { return {}; }
-  Result<void> cublas(dsl::OperandLayout, const KernelArguments&) override { return {}; }
+  Result<void> cublas(dsl::OperandLayout, dsl::Batch, const KernelArguments&) override {
+    return {};
+  }
   Stopwatch* stopwatch() override { return this; }
 
   Result<SequenceId> record(KernelId, std::span<const KernelArguments> launches) override {
     return keep('k', launches);
   }
-  Result<SequenceId> record_cublas(dsl::OperandLayout,
+  Result<SequenceId> record_cublas(dsl::OperandLayout, dsl::Batch,
                                    std::span<const KernelArguments> launches) override {
     return keep('c', launches);
   }
@@ -110,7 +112,7 @@ TEST(Bench, PlaysTurnByTurnOverRotatingOperands) {
   const GemmProblem problem = *complete({.shape = {128, 128, 128}});
   const Operands operands = make_operands(problem, false, false);
   const BenchOptions options{.burst_ms = 1, .bursts = 7, .warm_up_ms = 0.1};
-  const auto result = bench_gemm(device, KernelId{1}, problem, operands, options);
+  const auto result = bench_gemm(device, KernelId{1}, problem, {&operands, 1}, 0, options);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->operand_sets, 11);  // 192 KiB each, 2 MiB to pass
   EXPECT_EQ(result->launches_a_burst % 11, 0);
@@ -135,7 +137,8 @@ TEST(Bench, WithoutCublasOnlyTheKernelIsTimed) {
   device.info_.cublas.clear();
   const GemmProblem problem = *complete({.shape = {128, 128, 128}});
   const Operands operands = make_operands(problem, false, false);
-  const auto result = bench_gemm(device, KernelId{1}, problem, operands, {.warm_up_ms = 0.1});
+  const auto result =
+      bench_gemm(device, KernelId{1}, problem, {&operands, 1}, 0, {.warm_up_ms = 0.1});
   ASSERT_TRUE(result);
   EXPECT_FALSE(result->cublas);
   EXPECT_EQ(result->ratio, 0);

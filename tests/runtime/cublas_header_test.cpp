@@ -24,6 +24,16 @@ TEST(CublasHeader, AgreesWithOurDeclarations) {
                                cublasStatus_t(cublasHandle_t, cublasOperation_t, cublasOperation_t,
                                               int, int, int, const float*, const float*, int,
                                               const float*, int, const float*, float*, int)>);
+  static_assert(
+      std::is_same_v<decltype(cublasSgemmStridedBatched),
+                     cublasStatus_t(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int,
+                                    int, const float*, const float*, int, long long, const float*,
+                                    int, long long, const float*, float*, int, long long, int)>);
+  static_assert(std::is_same_v<decltype(cublasSgemmBatched),
+                               cublasStatus_t(cublasHandle_t, cublasOperation_t, cublasOperation_t,
+                                              int, int, int, const float*, const float* const[],
+                                              int, const float* const[], int, const float*,
+                                              float* const[], int, int)>);
   static_assert(std::is_same_v<decltype(cublasSetWorkspace_v2),
                                cublasStatus_t(cublasHandle_t, void*, size_t)>);
   EXPECT_EQ(CUBLAS_STATUS_SUCCESS, 0);

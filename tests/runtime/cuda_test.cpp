@@ -83,6 +83,19 @@ TEST_F(Cuda, ReadsTheDevice) {
   EXPECT_FALSE(info.knows_bounds);
 }
 
+// Before anything is allocated for it.
+TEST_F(Cuda, RefusesWhatDoesNotFitItsMemory) {
+  const std::unique_ptr<Device> gpu = opened();
+  const int allocated = calls("cuMemAlloc_v2");
+  const auto result = run_gemm(*gpu, test::naive_artifact(), {.shape = {20000, 20000, 20000}}, {});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().road, dsl::Road::machine);
+  EXPECT_EQ(result.error().diagnostics.front().code, "not-enough-memory");
+  EXPECT_TRUE(contains(message_of(result.error()), "4800000000 bytes"))
+      << message_of(result.error());
+  EXPECT_EQ(calls("cuMemAlloc_v2"), allocated);
+}
+
 TEST_F(Cuda, SaysWhatWasTriedWhereThereIsNoDriver) {
   const auto gpu = open_gpu({.driver_files = {"/nowhere/libcuda.so.1", "libnot-there.so"}});
   ASSERT_FALSE(gpu);
@@ -132,7 +145,7 @@ TEST_F(Cuda, GoesOnWithoutCublasAndNvml) {
   EXPECT_NEAR(result->time->kernel.median_us, 10, 1e-3);
   EXPECT_FALSE(result->time->cublas);
   EXPECT_EQ(result->time->share_of_peak, 0);  // the clock is not known
-  EXPECT_EQ((*gpu)->cublas({}, {}).error().diagnostics.front().code, "no-cublas");
+  EXPECT_EQ((*gpu)->cublas({}, {}, {}).error().diagnostics.front().code, "no-cublas");
 }
 
 TEST_F(Cuda, RunsChecksAndTimes) {
@@ -176,7 +189,7 @@ TEST_F(Cuda, CublasAgreesInEveryLayout) {
       const Operands before = make_operands(problem, true, true);
       const auto placed = DeviceOperands::upload(*gpu, before);
       ASSERT_TRUE(placed);
-      ASSERT_TRUE(gpu->cublas(problem.layout, placed->arguments(problem)));
+      ASSERT_TRUE(gpu->cublas(problem.layout, dsl::Batch::none, placed->arguments(problem)));
       const auto after = placed->download(*gpu, before);
       ASSERT_TRUE(after);
       EXPECT_TRUE(
@@ -256,7 +269,7 @@ TEST_F(Cuda, AsksForSharedMemoryOnlyWhereItMust) {
   for (const auto& row : rows) {
     function<decltype(fake_reset)>("fake_reset")();
     Artifact artifact = test::naive_artifact();
-    artifact.derived.shared_bytes = row.bytes;
+    artifact.entries[0].shared_bytes = row.bytes;
     const auto result = run_gemm(*gpu, artifact, {.shape = {20, 30, 10}}, {});
     ASSERT_TRUE(result) << dsl::render(result.error());
     EXPECT_EQ(calls("cuFuncSetAttribute"), row.asked);
@@ -264,7 +277,7 @@ TEST_F(Cuda, AsksForSharedMemoryOnlyWhereItMust) {
   }
   EXPECT_EQ(function<decltype(fake_shared_limit_asked)>("fake_shared_limit_asked")(), 227 << 10);
   Artifact artifact = test::naive_artifact();
-  artifact.derived.shared_bytes = (227 << 10) + 16;
+  artifact.entries[0].shared_bytes = (227 << 10) + 16;
   const auto kernel = gpu->load(artifact);
   ASSERT_FALSE(kernel);
   EXPECT_EQ(kernel.error().diagnostics.front().code, "shared-memory-refused");

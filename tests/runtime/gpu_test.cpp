@@ -59,7 +59,7 @@ TEST_F(Gpu, CublasIsRightInEveryLayout) {
       const Operands before = make_operands(problem, true, true);
       const auto placed = DeviceOperands::upload(*device, before);
       ASSERT_TRUE(placed) << dsl::render(placed.error());
-      const auto run = device->cublas(problem.layout, placed->arguments(problem));
+      const auto run = device->cublas(problem.layout, dsl::Batch::none, placed->arguments(problem));
       ASSERT_TRUE(run) << dsl::render(run.error());
       const auto after = placed->download(*device, before);
       ASSERT_TRUE(after) << dsl::render(after.error());

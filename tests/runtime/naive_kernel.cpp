@@ -102,6 +102,7 @@ Artifact naive_artifact() {
   artifact.spec.epilogue = dsl::default_epilogue();
   artifact.derived.threads = 256;
   artifact.derived.warps = 8;
+  artifact.entries = {{"naive", {16, 16}, 256, 0}};
   artifact.ptx = kNaivePtx;
   return artifact;
 }

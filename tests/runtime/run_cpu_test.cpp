@@ -116,7 +116,7 @@ TEST(RunCpu, CannotBeTimed) {
   const std::unique_ptr<Device> device = open_cpu({});
   const GemmProblem problem = *complete({.shape = {4, 4, 4}});
   const Operands operands = make_operands(problem, false, false);
-  const auto result = bench_gemm(*device, KernelId{1}, problem, operands, {});
+  const auto result = bench_gemm(*device, KernelId{1}, problem, {&operands, 1}, 0, {});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().diagnostics.front().code, "no-stopwatch");
   const auto with_bench =

@@ -11,7 +11,10 @@ OrWhyNot<RewrittenCubin> rewrite_cubin(std::span<const uint8_t> file, const Rewr
   };
   const dsl::Result<Cubin> cubin = read_cubin(file);
   if (!cubin) return WhyNot(cubin.error().diagnostics[0].message);
-  const Kernel& kernel = cubin->kernels.front();
+  const Kernel* named =
+      options.kernel.empty() ? &cubin->kernels.front() : cubin->find(options.kernel);
+  if (named == nullptr) return WhyNot(fmt::format("the cubin has no kernel {}", options.kernel));
+  const Kernel& kernel = *named;
   const OrWhyNot<Rewritten> rewritten = rewrite_loop(kernel, cubin->sm, options, after);
   end_part("rewrite_loop");
   if (!rewritten) return WhyNot(rewritten.error());

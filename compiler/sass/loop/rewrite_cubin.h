@@ -13,7 +13,7 @@ struct RewrittenCubin {
 /// Called at the end of each part with its name: "rewrite_loop", "verify_edit", "replace_code".
 using AfterPart = std::function<void(const char* part)>;
 
-/// Rewrites the steady loop of the first kernel that `file` holds, proves it and writes it back.
+/// Rewrites the steady loop of the kernel that `options` name, proves it and writes it back.
 /// Errors: why the cubin is left as it is, one plain line.
 OrWhyNot<RewrittenCubin> rewrite_cubin(std::span<const uint8_t> file, const RewriteOptions& options,
                                        const AfterPass& after = {},

@@ -64,6 +64,28 @@ int cublasSgemm_v2(void*, int op_a, int op_b, int m, int n, int k, const float* 
   return 0;
 }
 
+int cublasSgemmStridedBatched(void* handle, int op_a, int op_b, int m, int n, int k,
+                              const float* alpha, const float* a, int lda, long long stride_a,
+                              const float* b, int ldb, long long stride_b, const float* beta,
+                              float* c, int ldc, long long stride_c, int batch) {
+  for (int i = 0; i < batch; ++i) {
+    const int status = cublasSgemm_v2(handle, op_a, op_b, m, n, k, alpha, a + i * stride_a, lda,
+                                      b + i * stride_b, ldb, beta, c + i * stride_c, ldc);
+    if (status != 0) return status;
+  }
+  return 0;
+}
+int cublasSgemmBatched(void* handle, int op_a, int op_b, int m, int n, int k, const float* alpha,
+                       const float* const* a, int lda, const float* const* b, int ldb,
+                       const float* beta, float* const* c, int ldc, int batch) {
+  for (int i = 0; i < batch; ++i) {
+    const int status =
+        cublasSgemm_v2(handle, op_a, op_b, m, n, k, alpha, a[i], lda, b[i], ldb, beta, c[i], ldc);
+    if (status != 0) return status;
+  }
+  return 0;
+}
+
 // NVML.
 
 int nvmlInit_v2() {

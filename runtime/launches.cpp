@@ -1,0 +1,95 @@
+#include "runtime/launches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dsl/shape.h"
+#include "runtime/faults.h"
+
+namespace tilec {
+namespace {
+
+constexpr int64_t kElementBytes = 4;
+constexpr int64_t kPointerBytes = 8;
+
+std::vector<Parameter> parameters_of(const KernelCode& code, const KernelArguments& x) {
+  std::vector<Parameter> out = {x.a,
+                                x.b,
+                                x.c,
+                                static_cast<int32_t>(x.m),
+                                static_cast<int32_t>(x.n),
+                                static_cast<int32_t>(x.k),
+                                x.lda,
+                                x.ldb,
+                                x.ldc,
+                                x.alpha,
+                                x.beta};
+  if (code.spec.split_k > 1) out.emplace_back(x.workspace);
+  if (code.batch == dsl::Batch::strided)
+    out.insert(out.end(), {x.stride_a, x.stride_b, x.stride_c});
+  return out;
+}
+
+// The same arguments for the matrices from `first` on.
+KernelArguments from_matrix(KernelArguments x, dsl::Batch batch, int64_t first) {
+  const auto move = [&](Address& base, int64_t stride) {
+    const int64_t step = batch == dsl::Batch::pointers ? kPointerBytes : stride * kElementBytes;
+    base += static_cast<Address>(first * step);
+  };
+  move(x.a, x.stride_a);
+  move(x.b, x.stride_b);
+  move(x.c, x.stride_c);
+  return x;
+}
+
+uint32_t tiles_of(int64_t extent, int tile) {
+  return static_cast<uint32_t>((extent + tile - 1) / tile);
+}
+
+}  // namespace
+
+KernelCode code_of(const Artifact& artifact) {
+  return {artifact.spec, artifact.batch, artifact.entries,
+          std::max(1, artifact.derived.blocks_per_sm)};
+}
+
+int64_t workspace_needed(const dsl::Spec& spec, const dsl::GemmShape& shape, int64_t batch) {
+  return dsl::workspace_bytes(spec, shape) * std::min(batch, kMostMatrices);
+}
+
+Result<std::vector<Launch>> plan_launches(const KernelCode& code, const KernelArguments& arguments,
+                                          int sm_count) {
+  const dsl::GemmShape shape{arguments.m, arguments.n, arguments.k};
+  const Result<int64_t> tiles = dsl::grid_blocks(code.spec, shape);
+  if (!tiles) return tl::unexpected(tiles.error());
+  if (code.batch == dsl::Batch::none && arguments.batch != 1)
+    return refuse(
+        Fault::batch_differs,
+        fmt::format("the kernel was compiled for one matrix, and there are {}", arguments.batch));
+  std::vector<Launch> out;
+  if (*tiles == 0 || arguments.batch < 1) return out;
+  const int64_t needed = workspace_needed(code.spec, shape, arguments.batch);
+  if (arguments.workspace_bytes < needed)
+    return refuse(Fault::workspace_too_small,
+                  fmt::format("split_k {} at {}x{}x{} needs a workspace of {} bytes, and it has {}",
+                              code.spec.split_k, shape.m, shape.n, shape.k, needed,
+                              arguments.workspace_bytes),
+                  "a smaller split_k needs less");
+  for (int64_t first = 0; first < arguments.batch; first += kMostMatrices) {
+    const auto matrices = static_cast<uint32_t>(std::min(arguments.batch - first, kMostMatrices));
+    const KernelArguments here = from_matrix(arguments, code.batch, first);
+    for (size_t entry = 0; entry < code.entries.size(); ++entry) {
+      const dsl::Extent& tile = code.entries[entry].tile;
+      const uint32_t shares = entry == 0 ? static_cast<uint32_t>(code.spec.split_k) : 1;
+      uint32_t blocks = tiles_of(shape.m, tile.m) * tiles_of(shape.n, tile.n);
+      if (code.entries[entry].persistent)
+        blocks =
+            std::min(blocks, static_cast<uint32_t>(std::max(1, sm_count) * code.blocks_per_sm));
+      out.push_back({entry, {blocks, shares, matrices}, parameters_of(code, here)});
+    }
+  }
+  return out;
+}
+
+}  // namespace tilec
