@@ -156,16 +156,17 @@ void Emitter::close_walks(const ir::Op& loop, Loop& state) {
 }
 
 // By stages, the slot of the loop's first trip, for the rings that get a counter; to be called
-// before the loop. Where the loop starts at 0, rings of a power of two do well with a mask. Where
-// it starts elsewhere they do not: LLVM's loop strength reduction counts the masked bits in 16-bit
-// registers, whose upper halves then hold what happened to be there.
+// before the loop. Where the loop starts at 0, rings of a power of two do well with a mask, others
+// would divide. Where it starts elsewhere it runs a trip or two, and a division is no loss; but
+// with a mask LLVM's loop strength reduction counts the masked bits in 16-bit registers, whose
+// upper halves then hold what happened to be there.
 std::map<int, llvm::Value*> Emitter::plan_counters(const ir::Op& loop) {
   std::map<int, Value*> first;
   const bool from_zero = loop.lower == ir::Bound{ir::BoundKind::number, 0};
   for (const ir::Storage& s : kernel_.storage) {
     const bool power_of_two = (s.stages & (s.stages - 1)) == 0;
     if (s.space != ir::Space::shared || s.stages == 1 || loop.count != 1) continue;
-    if ((from_zero && power_of_two) || first.count(s.stages) > 0) continue;
+    if (from_zero == power_of_two || first.count(s.stages) > 0) continue;
     first[s.stages] = from_zero ? i32(0) : builder_.CreateURem(value(loop.lower), i32(s.stages));
   }
   return first;

@@ -74,7 +74,7 @@ TEST(CommandLine, WrongWordsAreRefused) {
   const Wrong table[] = {
       {{}, "tilec"},
       {{"explian", kMainSpec}, "did you mean `explain`"},
-      {{"profile", kMainSpec}, "there is no command `profile`"},
+      {{"profile", kMainSpec}, "--shape"},
       {{"tune", kMainSpec}, "--shape"},
       {{"explain"}, "SPEC"},
       {{"explain", kMainSpec, "--colour"}, "--colour"},
