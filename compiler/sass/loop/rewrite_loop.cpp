@@ -23,7 +23,8 @@ Registers written_by(const LoopOp& op) {
   Registers out;
   for (const Operand& written : op.operands.writes())
     if (written.file == File::general)
-      for (int r = 0; r < written.count; ++r) out.set(static_cast<size_t>(written.first + r));
+      for (int r = 0; r < written.count; ++r)
+        out.set(size_t{written.first} + static_cast<size_t>(r));
   return out;
 }
 
@@ -47,7 +48,8 @@ Registers find_free(const Kernel& kernel, const Body& body, const Products& prod
          {operands.reads(), load ? std::span<const Operand>{} : operands.writes()})
       for (const Operand& operand : list)
         if (operand.file == File::general)
-          for (int r = 0; r < operand.count; ++r) used.set(static_cast<size_t>(operand.first + r));
+          for (int r = 0; r < operand.count; ++r)
+            used.set(size_t{operand.first} + static_cast<size_t>(r));
   }
   Registers free;
   for (int reg = 0; reg < most; ++reg)
