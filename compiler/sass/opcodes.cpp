@@ -76,7 +76,7 @@ constexpr auto kOpcodes = std::to_array<Opcode>({
     {"F2IP",         0x043, "156",     "Dabc", one,    float_other, 86},
     {"STSM",         0x044, "4",       "ab",   varies, slice_copy, 90},
     {"I2FP",         0x045, "156",     "Db",   one,    float_other, 86},
-    {"VIADDMNMX",    0x046, "1246",    "Dabc", one,    address, 90},
+    {"VIADDMNMX",    0x046, "12467",   "Dabc", one,    address, 90},
     {"VIMNMX",       0x048, "146",     "Dab",  one,    address, 90},
     {"FFMA2",        0x049, "167",     "Dabc", two,    fma, 100, 119},
     {"FMUL2",        0x04a, "16",      "Dab",  two,    float_other, 100, 119},

@@ -61,7 +61,7 @@ constexpr auto kRows = std::to_array<Row>({
     {0x031, "12345",   "",       none},                            // HFMA2
     {0x035, "12345",   "",       none},                            // HFMA2.MMA
     {0x036, "146",     "",       none},                            // VIADD
-    {0x046, "1246",    "p",      none},                            // VIADDMNMX
+    {0x046, "12467",   "p",      none},                            // VIADDMNMX
     {0x048, "146",     "p",      none},                            // VIMNMX
     {0x082, "46",      "DB",     none, fixed, true},               // UMOV
     {0x087, "14",      "DABp",   none, fixed, true},               // USEL

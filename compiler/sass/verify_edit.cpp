@@ -22,8 +22,9 @@ std::optional<Finding> verify_edit(std::span<const Word> before, std::span<const
   const verify::Code new_code = verify::read_code(after, sm);
   const verify::Both both{old_code, new_code, edit};
   // Later rules take the earlier ones for granted.
-  for (const auto check : {verify::check_shape, verify::check_layout, verify::check_words,
-                           verify::check_values, verify::check_control, verify::check_timing})
+  for (const auto check :
+       {verify::check_shape, verify::check_layout, verify::check_words, verify::check_values,
+        verify::check_control, verify::check_timing, verify::check_memory})
     if (std::optional<Finding> finding = check(both)) return finding;
   return std::nullopt;
 }

@@ -4,7 +4,8 @@
 // goes wrong therefore does not take its checker along. What is not proved is reported with the
 // first word that shows it, and the edit is not made.
 //
-// The rules, each with planted faults that break it (tests/sass/verify_faults_test.cpp):
+// The rules, each with planted faults that break it (tests/sass/verify_faults_test.cpp,
+// verify_memory_test.cpp):
 //
 //   shape    both loops are one block of known instructions that branches to its first word; in the
 //            new region only copies and loads stand before the loop and behind it
@@ -24,6 +25,11 @@
 //            overwritten behind a wait for its scoreboard; one that such an instruction reads is
 //            overwritten behind a wait too. Holds across trips, on the way in and on the way out.
 //            No load from shared memory is under way at a barrier
+//   pace     accesses to memory, waits for copies and barriers stand as far apart as the assembler
+//            keeps them (memory_distance in latency.h)
+//   idle     between a load from shared memory and the next asynchronous copy stand as many loads
+//            that never happen (@!PT LDS RZ) as in the old loop: a workaround in software; without
+//            them results were wrong now and then
 //   board    scoreboards that count asynchronous copies are left to them
 //   reuse    an operand in the reuse cache is not overwritten before the slot is read again, and
 //            no branch comes between

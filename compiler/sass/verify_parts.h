@@ -71,5 +71,6 @@ std::optional<Finding> check_values(const Both& both);
 std::optional<Finding> check_words(const Both& both);
 std::optional<Finding> check_timing(const Both& both);
 std::optional<Finding> check_control(const Both& both);
+std::optional<Finding> check_memory(const Both& both);
 
 }  // namespace tilec::sass::verify

@@ -28,7 +28,7 @@ const std::vector<Rule> kRules = {
     {"compiler", {"dsl/"}, {"fmt/"}},
     // The pipeline is what brings the parts together.
     {"compiler/compile.cpp",
-     {"dsl/", "compiler/ir/", "compiler/passes/", "compiler/codegen/", "compiler/sass/loop/",
+     {"dsl/", "compiler/ir/", "compiler/passes/", "compiler/codegen/", "compiler/sass/",
       "compiler/compile.h", "compiler/artifact.h", "compiler/target.h"},
      {"fmt/"}},
     {"compiler/ir", {"dsl/"}, {"fmt/"}},
@@ -38,7 +38,8 @@ const std::vector<Rule> kRules = {
       "compiler/target.h"},
      {"fmt/", "llvm/", "nvJitLink.h"}},
     {"compiler/sass",
-     {"dsl/error.h", "dsl/source.h", "compiler/artifact.h", "compiler/target.h"},
+     {"dsl/error.h", "dsl/source.h", "compiler/sass/data/", "compiler/artifact.h",
+      "compiler/target.h"},
      {"fmt/"}},
     {"compiler/sass/loop",
      {"dsl/error.h", "compiler/sass/", "compiler/artifact.h", "compiler/target.h"},

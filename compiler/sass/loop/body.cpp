@@ -31,7 +31,10 @@ std::vector<Body> find_bodies(const Kernel& kernel, int sm) {
   const Flow flow = find_flow(all);
   std::vector<Body> bodies;
   if (!flow.complete) return bodies;
+  // Only the steady loop, or one within it: another is not where the time goes.
+  const std::optional<size_t> steady = steady_loop(flow, all);
   for (const Loop& loop : flow.loops) {
+    if (!steady || !flow.loops[*steady].contains(loop.header)) continue;
     if (loop.blocks.size() != 1) continue;
     const BasicBlock& block = flow.blocks[loop.header];
     // From above by falling in, and from its own end.

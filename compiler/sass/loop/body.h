@@ -20,8 +20,7 @@ struct LoopOp {
 };
 
 /// Words begin .. end - 1; the last branches to the first. Up to sm_89 the assembler writes two
-/// jumps,
-/// `@P CALL behind the loop` and then `BRA first`; from sm_90 on one, `@!P BRA first`.
+/// jumps, `@P CALL behind the loop` and then `BRA first`; from sm_90 on one, `@!P BRA first`.
 struct Body {
   int sm = 0;
   size_t begin = 0;
@@ -35,8 +34,9 @@ template <class T>
 using OrWhyNot = tl::expected<T, std::string>;
 using WhyNot = tl::unexpected<std::string>;
 
-/// The loops of `kernel` that are one block of known instructions with multiply-adds in it, nothing
-/// entering it but at the top, most multiply-adds first. Empty where there is none.
+/// The steady loop of `kernel` and those within it, as far as they are one block of known
+/// instructions with multiply-adds in it, nothing entering it but at the top; most multiply-adds
+/// first. Empty where there is none.
 std::vector<Body> find_bodies(const Kernel& kernel, int sm);
 
 /// `op` with `word` in place of its own, decoded anew.

@@ -61,6 +61,7 @@ class GraphReader {
       }
       note_writes(body_.ops[i], i, now_);
     }
+    if (!why_not_.empty()) return WhyNot(why_not_);
     for (const auto& [accumulator, last] : sums_)
       if (result_of(body_.ops[last]) != accumulator)
         why_not_ =
@@ -261,9 +262,10 @@ OrWhyNot<Step> make_step(const Graph& graph, const std::vector<Fma>& fmas, const
     size_t& column_node = column_nodes[grid.column[i]];
     if (row_node == SIZE_MAX) row_node = row;
     if (column_node == SIZE_MAX) column_node = column;
-    if (row_node != row || column_node != column)
+    size_t& fma = step.fmas[grid.row[i] * grid.columns + grid.column[i]];
+    if (row_node != row || column_node != column || fma != SIZE_MAX)
       return WhyNot("the multiply-adds of a step are no outer product");
-    step.fmas[grid.row[i] * grid.columns + grid.column[i]] = fmas[i].op;
+    fma = fmas[i].op;
     step.rows[grid.row[i]] = graph.nodes[row].element;
     step.columns[grid.column[i]] = graph.nodes[column].element;
     carried += static_cast<size_t>(graph.nodes[row].carried) + graph.nodes[column].carried;

@@ -23,7 +23,8 @@ Registers written_by(const LoopOp& op) {
   Registers out;
   for (const Operand& written : op.operands.writes())
     if (written.file == File::general)
-      for (int r = 0; r < written.count; ++r) out.set(static_cast<size_t>(written.first + r));
+      for (int r = 0; r < written.count; ++r)
+        out.set(size_t{written.first} + static_cast<size_t>(r));
   return out;
 }
 
@@ -47,12 +48,33 @@ Registers find_free(const Kernel& kernel, const Body& body, const Products& prod
          {operands.reads(), load ? std::span<const Operand>{} : operands.writes()})
       for (const Operand& operand : list)
         if (operand.file == File::general)
-          for (int r = 0; r < operand.count; ++r) used.set(static_cast<size_t>(operand.first + r));
+          for (int r = 0; r < operand.count; ++r)
+            used.set(size_t{operand.first} + static_cast<size_t>(r));
   }
   Registers free;
   for (int reg = 0; reg < most; ++reg)
     if (!used[static_cast<size_t>(reg)]) free.set(static_cast<size_t>(reg));
   return free;
+}
+
+// A register that the code behind the loop reads and that only instructions on new registers wrote,
+// unless it is moved back on the way out: why the loop stays as it is.
+std::string find_stranded(const Kernel& kernel, const Body& body, const Products& products,
+                          const Placement& placement) {
+  const std::vector<Instruction> all = decode_all(kernel.words, body.sm);
+  const Flow flow = find_flow(all);
+  const std::vector<Registers> live = live_at_tops(all, flow);
+  Registers wanted;
+  for (size_t b = 0; b < flow.blocks.size(); ++b)
+    if (flow.blocks[b].begin == body.end) wanted = live[b];
+  for (const Rename& rename : placement.renames) wanted.reset(static_cast<size_t>(rename.from));
+  for (size_t i = 0; i < body.ops.size(); ++i) {
+    if (!is_plain_fma(body.ops[i]) && !is_fragment_load(products, i)) continue;
+    const Registers stranded = wanted & written_by(body.ops[i]);
+    for (size_t reg = 0; reg < stranded.size(); ++reg)
+      if (stranded[reg]) return fmt::format("R{}, a fragment, is read behind the loop too", reg);
+  }
+  return "";
 }
 
 Body reorder(const Body& body, std::span<const size_t> order) {
@@ -145,6 +167,9 @@ OrWhyNot<Rewritten> rewrite_loop(const Kernel& kernel, int sm, const RewriteOpti
   const Registers free = find_free(kernel, body, *products, most);
   const OrWhyNot<Placement> placement = place_registers(body, *products, free);
   if (!placement) return WhyNot(placement.error());
+  if (const std::string why_not = find_stranded(kernel, body, *products, *placement);
+      !why_not.empty())
+    return WhyNot(why_not);
   const Body placed = apply_placement(body, *products, *placement);
   note("place_registers", placed);
 
