@@ -83,6 +83,7 @@ int registers_to_spare(const Artifact& artifact, const Target& target) {
 
 std::string list_body(const sass::Body& body) {
   std::vector<sass::Instruction> instructions;
+  instructions.reserve(body.ops.size());
   for (const sass::LoopOp& op : body.ops) instructions.push_back(op.instruction);
   return sass::list_instructions(instructions);
 }

@@ -9,7 +9,8 @@ Registers registers_of(std::span<const Operand> operands) {
   Registers out;
   for (const Operand& operand : operands)
     if (operand.file == File::general)
-      for (int i = 0; i < operand.count; ++i) out.set(static_cast<size_t>(operand.first + i));
+      for (int i = 0; i < operand.count; ++i)
+        out.set(size_t{operand.first} + static_cast<size_t>(i));
   return out;
 }
 
@@ -34,6 +35,7 @@ Summary summarise(std::span<const Instruction> instructions, const BasicBlock& b
 
 std::vector<Registers> live_at_tops(std::span<const Instruction> instructions, const Flow& flow) {
   std::vector<Summary> summaries;
+  summaries.reserve(flow.blocks.size());
   for (const BasicBlock& block : flow.blocks) summaries.push_back(summarise(instructions, block));
   std::vector<Registers> live(flow.blocks.size());
   for (bool changed = true; changed;) {

@@ -23,7 +23,7 @@ class Allocator {
     const int stride = width == 1 ? 2 : width;
     for (int base = first; base + width <= kZeroRegister; base += stride) {
       bool fits = true;
-      for (int i = 0; i < width; ++i) fits &= is_free(base + i) && among[size_t(base + i)];
+      for (int i = 0; i < width; ++i) fits &= is_free(base + i) && among[size_t(base) + size_t(i)];
       if (!fits) continue;
       for (int i = 0; i < width; ++i) take(base + i);
       return base;

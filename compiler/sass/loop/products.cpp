@@ -41,7 +41,8 @@ void note_writes(const LoopOp& op, size_t index, Writers& writers) {
   for (const Operand& written : op.operands.writes())
     if (written.file == File::general)
       for (int i = 0; i < written.count; ++i)
-        writers[static_cast<size_t>(written.first + i)] = static_cast<int>(index);
+        writers[static_cast<size_t>(written.first) + static_cast<size_t>(i)] =
+            static_cast<int>(index);
 }
 
 class GraphReader {

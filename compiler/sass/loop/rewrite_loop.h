@@ -14,7 +14,7 @@ namespace tilec::sass {
 struct RewriteOptions {
   OrderRules order;
   int max_registers = 255;  // a thread may have, as the cubin records them
-  std::string kernel = {};  // whose loop, of a cubin with several; empty: the first's
+  std::string kernel;       // whose loop, of a cubin with several; empty: the first's
 };
 
 /// A kernel with its largest steady loop rewritten.
