@@ -11,8 +11,7 @@ struct Row {
 
 constexpr std::array<Row, kLosses> kRows = {{
     {"loss_fragment_loads", "fragment loads", "a larger `thread` tile; `shared` free of conflicts"},
-    {"loss_register_banks", "register banks",
-     "`sass on`, or another `thread` tile"},
+    {"loss_register_banks", "register banks", "`sass on`, or another `thread` tile"},
     {"loss_slice_copies", "slice copies",
      "a larger `tile`, a wider `vector global`, more `stages`"},
     {"loss_addresses", "addresses", "a deeper slice: `tile MxNxK`"},
