@@ -119,8 +119,9 @@ std::vector<uint32_t> moved_offsets(const Code& code, size_t old_count) {
 void mend_exits(Editor& editor, std::span<const uint32_t> moved) {
   const size_t section = editor.find(".nv.info." + std::string(editor.kernel()));
   if (!editor.has(section)) return;
-  const std::span<uint8_t> bytes = editor.file().subspan(editor.elf().sections[section].offset,
-                                                         editor.elf().sections[section].size);
+  const Section& info = editor.elf().sections[section];
+  if (info.bytes.empty()) return;  // it may have a size all the same
+  const std::span<uint8_t> bytes = editor.file().subspan(info.offset, info.bytes.size());
   for (uint64_t at = 0; at + 4 <= bytes.size();) {
     const uint64_t size = bytes[at] == kSizedFormat ? read_at<uint16_t>(bytes, at + 2) : 0;
     if (bytes[at + 1] == kExitOffsets)
@@ -228,6 +229,9 @@ dsl::Result<std::vector<uint8_t>> replace_code(std::span<const uint8_t> file,
     return tl::unexpected(dsl::Error::machine(
         "no-kernel", fmt::format("the cubin holds no kernel named {}", kernel)));
   Editor editor(file, kernel);
+  if (!editor.has(editor.text()) ||
+      editor.elf().sections[editor.text()].bytes.size() != old->words.size() * kWordBytes)
+    return tl::unexpected(not_editable("another section bears the name of its code"));
   if (std::string obstacle = find_obstacle(editor.elf(), kernel); !obstacle.empty())
     return tl::unexpected(not_editable(std::move(obstacle)));
 

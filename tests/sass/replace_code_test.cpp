@@ -139,6 +139,29 @@ TEST(ReplaceCode, RefusesWhatItCannotKeepTrue) {
   EXPECT_FALSE(replace_code(damaged, cubin.kernels.front().name, code));
 }
 
+// A section of the code's name that has a size and no bytes stood before it: found by the fuzzer.
+TEST(ReplaceCode, RefusesCodeWhoseNameAnotherSectionBears) {
+  std::vector<uint8_t> file = read_bytes("lead_sm_90a.cubin");
+  const Elf elf = *read_elf(file);
+  const auto index = [&](std::string_view name) {
+    return static_cast<size_t>(std::ranges::find(elf.sections, name, &Section::name) -
+                               elf.sections.begin());
+  };
+  const Cubin cubin = *read_cubin(file);
+  const Kernel& kernel = cubin.kernels.front();
+  const uint64_t text = section_header_at(file, index(".text." + kernel.name));
+  for (const std::string& other : {std::string(".nv.callgraph"), ".nv.info." + kernel.name}) {
+    std::vector<uint8_t> twice = file;
+    const uint64_t header = section_header_at(twice, index(other));
+    if (other == ".nv.callgraph") write_at<uint32_t>(twice, header, read_at<uint32_t>(twice, text));
+    write_at<uint32_t>(twice, header + 4, 8);  // SHT_NOBITS
+    write_at<uint64_t>(twice, header + 32, ~uint64_t{0} / 2);
+    const auto out = replace_code(twice, kernel.name, same_code(kernel));
+    EXPECT_EQ(out.has_value(), other != ".nv.callgraph") << other;
+    if (!out) EXPECT_EQ(out.error().diagnostics[0].code, "not-editable");
+  }
+}
+
 TEST(ReplaceBytes, GrowsAndShrinksOneSectionAlone) {
   const std::vector<uint8_t> file = read_bytes("sgemm_sm_80.cubin");
   const auto before = read_elf(file);
