@@ -43,10 +43,22 @@ class Editor {
   bool has(size_t section) const { return section < elf_.sections.size(); }
   size_t text() const { return find(".text." + kernel_); }
 
+  // Tables of a damaged file may overlap, so that mending one changes another: then nothing more is
+  // replaced.
   void replace(size_t section, uint64_t begin, uint64_t end, std::span<const uint8_t> bytes) {
-    file_ = replace_bytes(file_, elf_, section, begin, end, bytes);
-    elf_ = *read_elf(file_);
+    intact_ = intact_ && has(section);
+    if (!intact_) return;
+    const Section& old = elf_.sections[section];
+    intact_ = intact_ && begin < end && end <= old.bytes.size() && old.bytes.size() == old.size;
+    if (!intact_) return;
+    std::vector<uint8_t> file = replace_bytes(file_, elf_, section, begin, end, bytes);
+    dsl::Result<Elf> elf = read_elf(file);
+    intact_ = elf && elf->sections.size() == elf_.sections.size();
+    if (!intact_) return;
+    file_ = std::move(file);  // the tables point into its bytes, which stay where they are
+    elf_ = std::move(*elf);
   }
+  bool intact() const { return intact_; }
 
   std::string_view kernel() const { return kernel_; }
 
@@ -54,6 +66,7 @@ class Editor {
   std::vector<uint8_t> file_;
   Elf elf_;
   std::string kernel_;
+  bool intact_ = true;
 };
 
 // The relocations of section `name`: where each stands in the file, and how long it is.
@@ -245,7 +258,8 @@ dsl::Result<std::vector<uint8_t>> replace_code(std::span<const uint8_t> file,
   mend_lines(editor, ".debug_line", padded);
   mend_lines(editor, ".nv_debug_line_sass", padded);
   const std::vector<uint8_t> bytes = bytes_of(padded.words);
-  editor.replace(editor.text(), 0, editor.elf().sections[editor.text()].size, bytes);
+  editor.replace(editor.text(), 0, old->words.size() * kWordBytes, bytes);
+  if (!editor.intact()) return tl::unexpected(not_editable("its tables overlap"));
   mend_sizes(editor, bytes.size());
   return editor.take();
 }

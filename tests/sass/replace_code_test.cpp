@@ -8,6 +8,7 @@
 
 #include "compiler/sass/disassemble.h"
 #include "compiler/sass/edit_elf.h"
+#include "compiler/sass/loop/rewrite_cubin.h"
 #include "compiler/sass/retarget.h"
 #include "tests/sass/kernels.h"
 
@@ -160,6 +161,20 @@ TEST(ReplaceCode, RefusesCodeWhoseNameAnotherSectionBears) {
     EXPECT_EQ(out.has_value(), other != ".nv.callgraph") << other;
     if (!out) EXPECT_EQ(out.error().diagnostics[0].code, "not-editable");
   }
+}
+
+// Mending one table changes another, so that the code is no longer found: found by the fuzzer.
+TEST(ReplaceCode, RefusesTablesThatOverlap) {
+  const std::vector<uint8_t> file = read_bytes("overlapping_tables.cubin");
+  for (const bool slots_apart : {false, true}) {
+    RewriteOptions options;
+    options.order.slots_apart = slots_apart;
+    EXPECT_FALSE(rewrite_cubin(file, options));
+  }
+  const Cubin cubin = *read_cubin(file);
+  const Kernel& kernel = cubin.kernels.front();
+  const auto out = replace_code(file, kernel.name, shifted_code(kernel, 64, cubin.sm));
+  if (!out) EXPECT_EQ(out.error().diagnostics[0].code, "not-editable");
 }
 
 TEST(ReplaceBytes, GrowsAndShrinksOneSectionAlone) {
