@@ -234,16 +234,6 @@ Step step_of(const Instruction& instruction, uint32_t index, const PredictionInp
   return step;
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
 }  // namespace
 
 Trace trace_of(const PredictionInput& input, const Way& way, bool at_edges) {
@@ -268,6 +258,16 @@ Trace trace_of(const PredictionInput& input, const Way& way, bool at_edges) {
   trace.unit_slices = unit.slices;
   append(trace.after, way.after);
   return trace;
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
 }
 
 }  // namespace tilec

@@ -69,4 +69,7 @@ struct PredictionInput {
 /// `at_edges`: round the loop for blocks at edges, if there is one.
 Trace trace_of(const PredictionInput& input, const Way& way, bool at_edges);
 
+/// The lines of a text, without their ends.
+std::vector<std::string_view> lines_of(std::string_view text);
+
 }  // namespace tilec

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "compiler/report/count.h"
+#include "compiler/report/steps.h"
 #include "compiler/sass/banks.h"
 #include "compiler/sass/cubin.h"
 #include "compiler/sass/elf.h"
@@ -84,16 +85,6 @@ std::string control_text(const sass::Control& control) {
   const auto board = [](int b) { return b == sass::kNoBarrier ? '-' : static_cast<char>('0' + b); };
   return fmt::format("{:02} {} B{} {} {} {}", control.stall, control.yield ? 'y' : '-', waits,
                      board(control.read_barrier), board(control.write_barrier), reuse);
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
 }
 
 std::string_view colour_of(const ViewLine& line) {

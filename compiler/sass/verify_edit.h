@@ -28,8 +28,7 @@
 //   pace     accesses to memory, waits for copies and barriers stand as far apart as the assembler
 //            keeps them (memory_distance in latency.h)
 //   idle     between a load from shared memory and the next asynchronous copy stand as many loads
-//            that never happen (@!PT LDS RZ) as in the old loop: a workaround in software; without
-//            them results were wrong now and then
+//            that never happen (@!PT LDS RZ) as in the old loop: a workaround in software
 //   board    scoreboards that count asynchronous copies are left to them
 //   reuse    an operand in the reuse cache is not overwritten before the slot is read again, and
 //            no branch comes between

@@ -13,18 +13,6 @@ namespace {
 
 constexpr size_t kMostWords = 4096;  // longer kernels only cost time here
 
-// General registers that the code behind the old loop may read.
-std::vector<int> wanted_behind(const Kernel& kernel, int sm, size_t end) {
-  const std::vector<Instruction> all = decode_all(kernel.words, sm);
-  const Flow flow = find_flow(all);
-  const std::vector<Registers> live = live_at_tops(all, flow);
-  std::vector<int> out;
-  for (size_t b = 0; b < flow.blocks.size(); ++b)
-    for (int reg = 0; reg < kZeroRegister && flow.blocks[b].begin == end; ++reg)
-      if (live[b][static_cast<size_t>(reg)]) out.push_back(reg);
-  return out;
-}
-
 // Damage of the kinds that a pass could do, or any bit.
 void plant_fault(std::vector<Word>& words, const LoopEdit& edit, std::mt19937& random) {
   const auto pick = [&] { return edit.new_begin + random() % (edit.new_end - edit.new_begin); };

@@ -11,18 +11,6 @@
 namespace tilec::sass {
 namespace {
 
-// General registers that the code behind the old loop reads.
-std::vector<int> wanted_behind(const Kernel& kernel, int sm, size_t end) {
-  const std::vector<Instruction> all = decode_all(kernel.words, sm);
-  const Flow flow = find_flow(all);
-  const std::vector<Registers> live = live_at_tops(all, flow);
-  std::vector<int> out;
-  for (size_t b = 0; b < flow.blocks.size(); ++b)
-    for (int reg = 0; reg < kZeroRegister && flow.blocks[b].begin == end; ++reg)
-      if (live[b][static_cast<size_t>(reg)]) out.push_back(reg);
-  return out;
-}
-
 void expect_true_rewriting(const Kernel& kernel, int sm, const Rewritten& rewritten) {
   const auto finding = verify_edit(kernel.words, rewritten.code.words, rewritten.edit, sm);
   EXPECT_FALSE(finding) << kernel.name << " sm_" << sm << ": " << finding->rule << ": "

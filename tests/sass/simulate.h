@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "compiler/sass/cubin.h"
+#include "compiler/sass/liveness.h"
 #include "compiler/sass/operands.h"
 #include "compiler/sass/verify_edit.h"
 
@@ -113,6 +115,18 @@ class Simulation {
   std::array<std::array<uint64_t, 256>, 4> state_{};
   uint64_t shared_ = 1, other_ = 2, effects_ = 3;
 };
+
+/// General registers that the code of `kernel` from word `end` on may read.
+inline std::vector<int> wanted_behind(const Kernel& kernel, int sm, size_t end) {
+  const std::vector<Instruction> all = decode_all(kernel.words, sm);
+  const Flow flow = find_flow(all);
+  const std::vector<Registers> live = live_at_tops(all, flow);
+  std::vector<int> out;
+  for (size_t b = 0; b < flow.blocks.size(); ++b)
+    for (int reg = 0; reg < kZeroRegister && flow.blocks[b].begin == end; ++reg)
+      if (live[b][static_cast<size_t>(reg)]) out.push_back(reg);
+  return out;
+}
 
 /// Whether both do the same in `trips` trips: the order of effects, and every general register of
 /// `wanted` behind the loop. `edit` has to be within the words.

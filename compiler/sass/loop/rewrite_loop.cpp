@@ -28,13 +28,24 @@ Registers written_by(const LoopOp& op) {
   return out;
 }
 
-Registers find_free(const Kernel& kernel, const Body& body, const Products& products, int most) {
-  const std::vector<Instruction> all = decode_all(kernel.words, body.sm);
+// Registers whose values are still needed, at the loop's top and behind it.
+struct Needed {
+  Registers top, behind;
+};
+
+Needed find_needed(std::span<const Instruction> all, const Body& body) {
   const Flow flow = find_flow(all);
   const std::vector<Registers> live = live_at_tops(all, flow);
-  Registers used;
-  for (size_t b = 0; b < flow.blocks.size(); ++b)
-    if (flow.blocks[b].begin == body.begin || flow.blocks[b].begin == body.end) used |= live[b];
+  Needed needed;
+  for (size_t b = 0; b < flow.blocks.size(); ++b) {
+    if (flow.blocks[b].begin == body.begin) needed.top = live[b];
+    if (flow.blocks[b].begin == body.end) needed.behind = live[b];
+  }
+  return needed;
+}
+
+Registers find_free(const Needed& needed, const Body& body, const Products& products, int most) {
+  Registers used = needed.top | needed.behind;
   // What is in these at the loop's top and end is moved elsewhere while it runs.
   for (const int reg : products.accumulators) used.reset(static_cast<size_t>(reg));
   if (products.steps[0].carried)
@@ -59,14 +70,9 @@ Registers find_free(const Kernel& kernel, const Body& body, const Products& prod
 
 // A register that the code behind the loop reads and that only instructions on new registers wrote,
 // unless it is moved back on the way out: why the loop stays as it is.
-std::string find_stranded(const Kernel& kernel, const Body& body, const Products& products,
+std::string find_stranded(const Needed& needed, const Body& body, const Products& products,
                           const Placement& placement) {
-  const std::vector<Instruction> all = decode_all(kernel.words, body.sm);
-  const Flow flow = find_flow(all);
-  const std::vector<Registers> live = live_at_tops(all, flow);
-  Registers wanted;
-  for (size_t b = 0; b < flow.blocks.size(); ++b)
-    if (flow.blocks[b].begin == body.end) wanted = live[b];
+  Registers wanted = needed.behind;
   for (const Rename& rename : placement.renames) wanted.reset(static_cast<size_t>(rename.from));
   for (size_t i = 0; i < body.ops.size(); ++i) {
     if (!is_plain_fma(body.ops[i]) && !is_fragment_load(products, i)) continue;
@@ -140,9 +146,9 @@ std::string mend_branches(const Kernel& kernel, const Body& body, Rewritten& out
   return "";
 }
 
-int register_overhead(const Kernel& kernel, int sm) {
+int register_overhead(const Kernel& kernel, std::span<const Instruction> all) {
   int highest = 0;
-  for (const Instruction& instruction : decode_all(kernel.words, sm))
+  for (const Instruction& instruction : all)
     for (const RegisterUse& use : instruction.registers())
       if (use.first != kZeroRegister) highest = std::max(highest, use.first + use.count - 1);
   return std::max(0, kernel.registers - highest - 1);
@@ -162,12 +168,14 @@ OrWhyNot<Rewritten> rewrite_loop(const Kernel& kernel, int sm, const RewriteOpti
   if (!products) return WhyNot(products.error());
   // From here on the loop is outer products and the rest, and we know which load feeds which.
 
-  const int overhead = register_overhead(kernel, sm);
+  const std::vector<Instruction> all = decode_all(kernel.words, sm);
+  const Needed needed = find_needed(all, body);
+  const int overhead = register_overhead(kernel, all);
   const int most = options.max_registers - overhead;
-  const Registers free = find_free(kernel, body, *products, most);
+  const Registers free = find_free(needed, body, *products, most);
   const OrWhyNot<Placement> placement = place_registers(body, *products, free);
   if (!placement) return WhyNot(placement.error());
-  if (const std::string why_not = find_stranded(kernel, body, *products, *placement);
+  if (const std::string why_not = find_stranded(needed, body, *products, *placement);
       !why_not.empty())
     return WhyNot(why_not);
   const Body placed = apply_placement(body, *products, *placement);
