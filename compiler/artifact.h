@@ -51,16 +51,20 @@ struct Entry {
 /// Every entry's parameters, in order: a, b, c (pointers to global memory), m, n, k (s32, >= 0),
 /// lda, ldb, ldc (s64, elements from one stored row to the next), alpha, beta (f32);
 /// with `split_k` then w (pointer to workspace_bytes(spec, shape) for each matrix of a batch,
-/// dsl/shape.h, aligned to 16); for a strided batch then stride_a, stride_b, stride_c (s64,
+/// dsl/shape.h, aligned to 16); with `stream_k` then w (to stream_workspace_bytes), and the tiles
+/// and the blocks of dsl::Stream (s32); for a strided batch then stride_a, stride_b, stride_c (s64,
 /// elements). Of a batch by pointers, a, b and c point at arrays of pointers. Block x of the grid
 /// computes one tile of C: ceil(m / tile.m) * ceil(n / tile.n) blocks; of a
 /// persistent entry any number of blocks computes them all. Along y there are `split_k` blocks,
 /// which share the slices of K of a tile; the second entry, one block along y, adds up what they
-/// found. Along z there is one block for each matrix of a batch.
+/// found. With `stream_k` the blocks of dsl::Stream come first along x, then one for each tile that
+/// is not shared out; the second entry has blocks for the tiles that are, and is left out where
+/// there are none. Along z there is one block for each matrix of a batch.
 struct Artifact {
   dsl::Spec spec;
   dsl::Derived derived;
   dsl::Batch batch = dsl::Batch::none;
+  int blocks_per_sm = 1;       // that fit, with the registers that the assembler took
   std::vector<Entry> entries;  // in the order of their launches
   std::string tile;            // tile IR after the last pass; PTX's debug locations point into it
   std::string llvm;            // after optimisation

@@ -72,12 +72,17 @@ class Watch {
   dsl::Error error_;
 };
 
-// Registers a thread may have without one block an SM less than the assembled kernel gets.
-int registers_to_spare(const Artifact& artifact, const Target& target) {
+int blocks_that_fit(const Artifact& artifact, const Target& target) {
   dsl::Derived derived = artifact.derived;
   derived.registers_expected = artifact.assembler.registers;
+  return dsl::residency(derived, artifact.spec, target.limits).blocks();
+}
+
+// Registers a thread may have without one block an SM less than the assembled kernel gets.
+int registers_to_spare(const Artifact& artifact, const Target& target) {
+  const dsl::Derived& derived = artifact.derived;
   dsl::Spec spec = artifact.spec;
-  spec.blocks_per_sm = dsl::residency(derived, spec, target.limits).blocks();
+  spec.blocks_per_sm = artifact.blocks_per_sm;
   return dsl::registers_allowed(spec, derived.threads, target.limits);
 }
 
@@ -145,6 +150,7 @@ dsl::Result<Artifact> compile(const dsl::Spec& spec, const Target& target,
   out.spec = spec;
   out.derived = dsl::derive(spec, target.limits);
   out.batch = options.batch;
+  out.blocks_per_sm = out.derived.blocks_per_sm;
   Watch watch(options, out);
 
   std::vector<ir::Kernel> kernels;
@@ -152,7 +158,7 @@ dsl::Result<Artifact> compile(const dsl::Spec& spec, const Target& target,
       lower(watch.after("build_kernel", passes::build_kernel(spec, out.derived, options.batch)),
             spec.sass, watch));
   out.entries.push_back(entry_of(kernels.back(), out.derived.shared_bytes));
-  if (spec.split_k > 1) {
+  if (spec.split_k > 1 || spec.stream_k) {
     kernels.push_back(
         lower(watch.after("build_sum", passes::build_sum(spec, options.batch)), false, watch));
     out.entries.push_back(entry_of(kernels.back(), 0));
@@ -175,6 +181,7 @@ dsl::Result<Artifact> compile(const dsl::Spec& spec, const Target& target,
   if (assembled) {
     out.cubin = std::move(assembled->cubin);
     out.assembler = std::move(assembled->report);
+    out.blocks_per_sm = blocks_that_fit(out, target);
     if (watch.dumps("assemble"))
       watch.after_sass("assemble", sass::list_cubin(out.cubin).value_or(""));
     watch.lap("");

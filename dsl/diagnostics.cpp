@@ -51,7 +51,6 @@ constexpr auto kRows = std::to_array<FaultRow>({
 
     {Fault::mma_not_built, "mma-not-built", spec, "tensor-core kernels are not built yet"},
     {Fault::tma_not_built, "tma-not-built", spec, "the bulk copy engine is not built yet"},
-    {Fault::stream_k_not_built, "stream-k-not-built", spec, "stream-K is not built yet"},
     {Fault::cluster_not_built, "cluster-not-built", spec, "clusters are not built yet"},
     {Fault::roles_not_built, "roles-not-built", spec, "warp specialisation is not built yet"},
     {Fault::type_not_built, "type-not-built", spec, "operands other than f32 are not built yet"},
@@ -76,6 +75,8 @@ constexpr auto kRows = std::to_array<FaultRow>({
     {Fault::warp_not_32_lanes, "warp-not-32-lanes", spec, "a warp has 32 lanes"},
     {Fault::lanes_need_warp, "lanes-need-warp", spec,
      "lanes of a warp are interleaved, not threads of a block"},
+    {Fault::stream_k_alone, "stream-k-alone", spec,
+     "stream_k deals tiles and K to blocks, and leaves nothing for another clause to deal"},
     {Fault::lanes_disagree, "lanes-disagree", spec,
      "the lane grid is not the one that the tiles make"},
     {Fault::too_many_threads, "too-many-threads", spec, "a block has at most 1024 threads"},

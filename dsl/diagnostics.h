@@ -52,7 +52,6 @@ enum class Fault {
   // understood, not built
   mma_not_built,
   tma_not_built,
-  stream_k_not_built,
   cluster_not_built,
   roles_not_built,
   type_not_built,
@@ -71,6 +70,7 @@ enum class Fault {
   thread_does_not_divide_tile,
   warp_not_32_lanes,
   lanes_need_warp,
+  stream_k_alone,
   lanes_disagree,
   too_many_threads,
   vector_does_not_divide,

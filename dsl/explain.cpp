@@ -116,6 +116,11 @@ std::string waves(const Spec& spec, const Derived& derived, const Limits& limits
                             plural(spec.split_k, "block"), workspace_bytes(spec, shape)));
   }
   int64_t at_once = int64_t{sms} * derived.blocks_per_sm;
+  if (const Stream stream = stream_of(spec, shape, at_once); stream.tiles > 0) {
+    out += more(fmt::format("{} shared out to {}; workspace {} bytes, added up by a second kernel",
+                            plural(stream.tiles, "tile"), plural(stream.blocks, "block"),
+                            stream_workspace_bytes(spec, stream)));
+  }
   if (at_once > 0) {
     out += more(fmt::format("{:.2f} waves on {}",
                             static_cast<double>(blocks) / static_cast<double>(at_once), on));

@@ -16,7 +16,6 @@ struct NotBuilt {
 };
 constexpr NotBuilt kNotBuilt[] = {
     {ClauseKind::mma, Fault::mma_not_built, "use `thread` for kernels on CUDA cores"},
-    {ClauseKind::stream_k, Fault::stream_k_not_built, "`split_k N` shares out K in equal parts"},
     {ClauseKind::cluster, Fault::cluster_not_built, "leave it out: blocks stand alone"},
     {ClauseKind::roles, Fault::roles_not_built, "leave it out: every warp copies and computes"},
 };
@@ -124,6 +123,9 @@ class Reader {
         return read_raster(clause);
       case split_k:
         request_.split_k = only_number(clause, 1, kMostSplit);
+        return;
+      case stream_k:
+        request_.stream_k = true;
         return;
       case persistent:
         request_.persistent = true;

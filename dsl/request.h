@@ -47,6 +47,7 @@ struct Request {
   std::optional<int> registers;
   std::optional<Raster> raster;
   std::optional<int> split_k;
+  std::optional<bool> stream_k;
   std::optional<bool> persistent;
   std::optional<OperandLayout> layout;
   std::optional<Expression> epilogue;

@@ -27,6 +27,7 @@ Found warp_has_32_lanes(const Subject& subject);
 Found interleaved_lanes_have_a_warp(const Subject& subject);
 Found lanes_agree(const Subject& subject);
 Found threads_fit(const Subject& subject);
+Found stream_k_stands_alone(const Subject& subject);
 
 // rules_copies.cpp: vectors and the layout of slices.
 Found vector_divides(const Subject& subject);

@@ -114,4 +114,16 @@ Found threads_fit(const Subject& s) {
                  ""};
 }
 
+Found stream_k_stands_alone(const Subject& s) {
+  if (!s.spec.stream_k || (s.spec.split_k == 1 && !s.spec.persistent)) return {};
+  const std::string other =
+      s.spec.split_k > 1 ? fmt::format("split_k {}", s.spec.split_k) : "persistent";
+  return Finding{
+      stream_k,
+      fmt::format("stream_k and {} both say which block takes what: stream_k deals whole "
+                  "tiles first and shares out the slices of K of the rest",
+                  other),
+      fmt::format("leave out one of `stream_k` and `{}`", other)};
+}
+
 }  // namespace tilec::dsl

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -116,6 +117,22 @@ int64_t workspace_bytes(const Spec& spec, const GemmShape& shape) {
   constexpr int64_t kElementBytes = 4;
   if (spec.split_k == 1) return 0;
   return spec.split_k * shape.m * workspace_row(shape) * kElementBytes;
+}
+
+Stream stream_of(const Spec& spec, const GemmShape& shape, int64_t at_once) {
+  constexpr int64_t kMostSlices = 2147483647;  // of all stretches: kernels count in 32 bits
+  const Result<int64_t> tiles = grid_blocks(spec, shape);
+  if (!spec.stream_k || !tiles || at_once < 1) return {};
+  const int64_t rest = *tiles % at_once;
+  const int64_t slices = (shape.k + spec.tile_k - 1) / spec.tile_k;
+  if (rest * slices == 0 || rest * slices > kMostSlices) return {};
+  return {.tiles = rest, .blocks = std::min(at_once, rest * slices)};
+}
+
+int64_t stream_workspace_bytes(const Spec& spec, const Stream& stream) {
+  constexpr int64_t kElementBytes = 4;
+  constexpr int64_t kTiles = 2;  // a stretch touches
+  return kTiles * stream.blocks * spec.tile.m * spec.tile.n * kElementBytes;
 }
 
 int64_t slices_a_block(const Spec& spec, const GemmShape& shape) {

@@ -40,8 +40,24 @@ Result<int64_t> grid_blocks(const Spec& spec, const GemmShape& shape);
 int64_t workspace_row(const GemmShape& shape);
 
 /// Bytes of device memory that the kernel wants beside its operands, for one matrix of a batch:
-/// with `split_k` a part of M rows for each of the blocks that share a tile; else 0.
+/// with `split_k` a part of M rows for each of the blocks that share a tile; else 0. What
+/// `stream_k` wants depends on the device: stream_workspace_bytes.
 int64_t workspace_bytes(const Spec& spec, const GemmShape& shape);
+
+/// How `stream_k` deals the tiles of C. The slices of K of the first `tiles` of them are shared out
+/// to `blocks` blocks, a stretch of equal length each, that touches two tiles at most; of the
+/// others each is a block's. None where the tiles fill the device evenly, or where K has no slice.
+struct Stream {
+  int64_t tiles = 0;
+  int64_t blocks = 0;
+  bool operator==(const Stream&) const = default;
+};
+
+/// `at_once`: blocks that the device holds at once, > 0.
+Stream stream_of(const Spec& spec, const GemmShape& shape, int64_t at_once);
+
+/// Two tiles in f32 for each block that has a stretch.
+int64_t stream_workspace_bytes(const Spec& spec, const Stream& stream);
 
 /// Slices of K that the first blocks of a tile take, the most that any takes.
 int64_t slices_a_block(const Spec& spec, const GemmShape& shape);

@@ -76,6 +76,7 @@ struct Spec {
   int registers = 0;      // 0: not asked for
   Raster raster;
   int split_k = 1;          // blocks that share the slices of K of one tile of C
+  bool stream_k = false;    // the last, partial wave of tiles is shared out slice by slice
   bool persistent = false;  // a block computes several tiles, one after the other
   OperandLayout layout;
   Expression epilogue;  // over acc, c, alpha, beta

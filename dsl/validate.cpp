@@ -20,6 +20,7 @@ const Rule kRules[] = {
     {Fault::lanes_need_warp, kCountsThreads, {warp, lanes}, interleaved_lanes_have_a_warp},
     {Fault::lanes_disagree, kCountsThreads, {tile, warp, thread, lanes}, lanes_agree},
     {Fault::too_many_threads, kCountsThreads, {tile, warp, thread}, threads_fit},
+    {Fault::stream_k_alone, false, {stream_k, split_k, persistent}, stream_k_stands_alone},
     {Fault::vector_does_not_divide, false, {tile, thread, copy, layout, vector}, vector_divides},
     {Fault::shared_vector_too_wide, false, {thread, copy, vector}, shared_vector_narrow_enough},
     {Fault::padding_breaks_vector,

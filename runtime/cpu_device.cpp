@@ -39,6 +39,7 @@ class CpuDevice final : public Device {
     info_.kind = DeviceKind::cpu;
     info_.name = "CPU, executing PTX";
     info_.knows_bounds = true;
+    info_.sm_count = options.sm_count;
   }
 
   const DeviceInfo& info() const override { return info_; }
@@ -108,7 +109,7 @@ Result<void> CpuDevice::launch(KernelId kernel, const KernelArguments& arguments
   if (found == kernels_.end())
     return tl::unexpected(dsl::Error::internal("launch of a kernel that was never loaded"));
   const LoadedKernel& loaded = found->second;
-  Result<std::vector<Launch>> launches = plan_launches(loaded.code, arguments, 1);
+  Result<std::vector<Launch>> launches = plan_launches(loaded.code, arguments, info_.sm_count);
   if (!launches) return tl::unexpected(std::move(launches.error()));
   counted_ = {};
   for (const Launch& next : *launches) TILEC_TRY(launch_one(loaded, next));

@@ -32,8 +32,14 @@ struct Launch {
 /// Matrices of a batch that one launch takes at most; a larger batch takes several.
 inline constexpr int64_t kMostMatrices = 65535;
 
-/// Bytes that KernelArguments::workspace has to have for these extents and this batch.
-int64_t workspace_needed(const dsl::Spec& spec, const dsl::GemmShape& shape, int64_t batch);
+/// Blocks that a device of `sm_count` multiprocessors (0: the CPU, which counts as one) holds at
+/// once, `blocks_per_sm` on each.
+int64_t blocks_at_once(int sm_count, int blocks_per_sm);
+
+/// Bytes that KernelArguments::workspace has to have for these extents and this batch, on a device
+/// that holds so many blocks at once.
+int64_t workspace_needed(const dsl::Spec& spec, const dsl::GemmShape& shape, int64_t batch,
+                         int64_t at_once);
 
 /// The launches in their order; none where C is empty. `sm_count`: of the device, for persistent
 /// kernels, which have as many blocks as it holds at once.

@@ -108,7 +108,7 @@ Result<void> fits_memory(const Device& device, const GemmProblem& problem, int64
                 fmt::format("{} needs {} bytes of device memory, {} of them as workspace, and {} "
                             "has {} left",
                             to_string(problem.shape), needed, workspace, device.info().name, *free),
-                "a smaller shape, or less split_k");
+                "a smaller shape, or without split_k or stream_k");
 }
 
 }  // namespace
@@ -128,7 +128,9 @@ Result<RunResult> run_gemm(Device& device, const Artifact& artifact, const GemmP
   result.blocks =
       *dsl::grid_blocks(artifact.spec, completed->shape) * artifact.spec.split_k * completed->batch;
 
-  const int64_t workspace = workspace_needed(artifact.spec, completed->shape, completed->batch);
+  const int64_t workspace =
+      workspace_needed(artifact.spec, completed->shape, completed->batch,
+                       blocks_at_once(device.info().sm_count, artifact.blocks_per_sm));
   TILEC_TRY(fits_memory(device, *completed, workspace));
   const bool c_is_read = reads_c(artifact.spec.epilogue, completed->beta);
   // The matrices of a batch share an allocation, whose bounds are not theirs.

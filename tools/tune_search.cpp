@@ -112,8 +112,12 @@ Compiled compile_all(std::span<const Candidate> batch, const TuningKey& key, boo
   return out;
 }
 
-dsl::Result<void> fits(const Candidate& candidate, const GemmProblem& problem, int64_t free) {
-  int64_t bytes = workspace_needed(candidate.spec, problem.shape, problem.batch);
+dsl::Result<void> fits(const Candidate& candidate, const GemmProblem& problem,
+                       const DeviceInfo& device) {
+  const int64_t free = device.memory_bytes;
+  const dsl::Derived derived = dsl::derive(candidate.spec, target_of(candidate.spec).limits);
+  int64_t bytes = workspace_needed(candidate.spec, problem.shape, problem.batch,
+                                   blocks_at_once(device.sm_count, derived.blocks_per_sm));
   for (Operand operand : {Operand::a, Operand::b, Operand::c})
     bytes += problem.batch * stored(problem, operand).extent() * 4;
   if (free == 0 || bytes <= free) return {};
@@ -144,10 +148,9 @@ dsl::Result<SearchResult> search(const std::vector<dsl::SpecAst>& space, const G
   if (!found) return tl::unexpected(std::move(found.error()));
   result.members = found->members;
   result.refused = found->refused;
-  TILEC_TRY(fits(found->list.front(), problem, device.memory_bytes));
-  std::erase_if(found->list, [&](const Candidate& candidate) {
-    return !fits(candidate, problem, device.memory_bytes);
-  });
+  TILEC_TRY(fits(found->list.front(), problem, device));
+  std::erase_if(found->list,
+                [&](const Candidate& candidate) { return !fits(candidate, problem, device); });
   const TuningKey key = tuning_key(device, version, problem);
   const std::vector<Candidate> todo = left_to_do(found->list, key, file, options, result);
   const WorkerOptions worker{options.device, options.seconds, is_interrupted};

@@ -129,7 +129,9 @@ void work(int to, const std::vector<Artifact>& artifacts, size_t first, const Ge
   if (!device) return give_up(device.error());
   int64_t workspace = 0;
   for (const Artifact& artifact : artifacts)
-    workspace = std::max(workspace, workspace_needed(artifact.spec, problem.shape, problem.batch));
+    workspace = std::max(workspace, workspace_needed(artifact.spec, problem.shape, problem.batch,
+                                                     blocks_at_once((*device)->info().sm_count,
+                                                                    artifact.blocks_per_sm)));
   const Result<Trial> trial = Trial::prepare(**device, problem, workspace);
   if (!trial) return give_up(trial.error());
   send(to, "ready");

@@ -43,8 +43,7 @@ void Emitter::op(const ir::Op& op) {
                                {i32(op.count)});
       break;
     case ir::OpKind::barrier:
-      builder_.CreateIntrinsic(builder_.getVoidTy(),
-                               llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {i32(0)});
+      block_barrier();
       break;
     case ir::OpKind::fragment:
       if (kernel_.at(op.from).space == ir::Space::global) {
@@ -99,6 +98,8 @@ llvm::Value* Emitter::condition(const ir::Condition& condition) {
       return whole_;
     case ir::ConditionKind::beta_is_zero:
       return builder_.CreateFCmpOEQ(beta_, llvm::ConstantFP::get(beta_->getType(), 0.0));
+    case ir::ConditionKind::in_parts:
+      return in_parts_;
     case ir::ConditionKind::less:
       return builder_.CreateICmpULT(value(condition.left), value(condition.right));
   }

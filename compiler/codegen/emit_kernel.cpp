@@ -18,7 +18,7 @@ constexpr unsigned kWorkspace = 11;  // parameter, where there is one
 
 bool has_workspace(const ir::Kernel& kernel) {
   return std::any_of(kernel.storage.begin(), kernel.storage.end(),
-                     [](const ir::Storage& s) { return s.parts > 1; });
+                     [](const ir::Storage& s) { return s.is_workspace(); });
 }
 
 }  // namespace
@@ -42,6 +42,8 @@ void Emitter::emit() {
   line_ = lines_before_ + ir::first_op_line(kernel_);
   if (kernel_.persistent) {
     every_tile();
+  } else if (streams() && !sums_stretches()) {
+    every_tile_of_stretch();
   } else {
     tile();
   }
@@ -73,14 +75,17 @@ void Emitter::every_tile() {
   number->addIncoming(first, before);
   tile_ = number;
   tile();
-  if (shared_ != nullptr)
-    builder_.CreateIntrinsic(builder_.getVoidTy(),
-                             llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {i32(0)});
+  if (shared_ != nullptr) block_barrier();
   // At most 2^31 tiles, and no more blocks than that: the sum does not wrap.
   Value* next = builder_.CreateAdd(number, special_register("%nctaid.x"));
   number->addIncoming(next, builder_.GetInsertBlock());
   keep_rolled(builder_.CreateCondBr(builder_.CreateICmpULT(next, tiles), body, after));
   builder_.SetInsertPoint(after);
+}
+
+llvm::Value* Emitter::block_barrier() {
+  return builder_.CreateIntrinsic(builder_.getVoidTy(),
+                                  llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {i32(0)});
 }
 
 llvm::Value* Emitter::tiles_along(Value* extent, int tile) {
@@ -90,6 +95,7 @@ llvm::Value* Emitter::tiles_along(Value* extent, int tile) {
 // Block, thread and operands are located anew before each op of the top level, so that what the
 // guarded loop and the epilogue need does not occupy registers in the steady loop.
 void Emitter::locate() {
+  if (streams()) sums_stretches() ? locate_tile_of_sum() : locate_stretch();
   locate_block();
   locate_thread();
   locate_share();
@@ -112,6 +118,10 @@ void Emitter::declare() {
   if (has_workspace(kernel_)) {
     parameters.push_back(pointer);
     names.push_back("w");
+  }
+  if (streams()) {
+    parameters.insert(parameters.end(), 2, word);
+    names.insert(names.end(), {"stream_tiles", "stream_blocks"});
   }
   if (kernel_.batch == dsl::Batch::strided) {
     parameters.insert(parameters.end(), 3, wide_word);
@@ -195,27 +205,28 @@ llvm::Type* Emitter::vector_type(int width) {
 
 // Which tile of C, by its number in the order of `raster`: the block's, along x of the grid.
 void Emitter::locate_block() {
-  const auto tiles = [&](Value* extent, int tile) { return tiles_along(extent, tile); };
+  const dsl::Extent extent = streams() ? kernel_.stream.tile : kernel_.tile;
+  const auto tiles = [&](Value* along, int tile) { return tiles_along(along, tile); };
   Value* x = tile_ == nullptr ? special_register("%ctaid.x") : tile_;
   Value* tile_m = nullptr;
   Value* tile_n = nullptr;
   switch (kernel_.raster.order) {
     case dsl::RasterOrder::rows: {
-      Value* tiles_n = tiles(n_, kernel_.tile.n);
+      Value* tiles_n = tiles(n_, extent.n);
       tile_m = builder_.CreateUDiv(x, tiles_n);
       tile_n = builder_.CreateURem(x, tiles_n);
       break;
     }
     case dsl::RasterOrder::columns: {
-      Value* tiles_m = tiles(m_, kernel_.tile.m);
+      Value* tiles_m = tiles(m_, extent.m);
       tile_n = builder_.CreateUDiv(x, tiles_m);
       tile_m = builder_.CreateURem(x, tiles_m);
       break;
     }
     case dsl::RasterOrder::swizzle: {
       // Bands of `width` tile rows, each walked column by column; the last may be lower.
-      Value* tiles_m = tiles(m_, kernel_.tile.m);
-      Value* band_size = scaled(tiles(n_, kernel_.tile.n), kernel_.raster.width);
+      Value* tiles_m = tiles(m_, extent.m);
+      Value* band_size = scaled(tiles(n_, extent.n), kernel_.raster.width);
       Value* first = scaled(builder_.CreateUDiv(x, band_size), kernel_.raster.width);
       Value* within = builder_.CreateURem(x, band_size);
       Value* height = builder_.CreateBinaryIntrinsic(
@@ -225,8 +236,11 @@ void Emitter::locate_block() {
       break;
     }
   }
-  block_m_ = scaled(tile_m, kernel_.tile.m);
-  block_n_ = scaled(tile_n, kernel_.tile.n);
+  block_m_ = scaled(tile_m, extent.m);
+  block_n_ = scaled(tile_n, extent.n);
+  if (sub_m_ == nullptr) return;
+  block_m_ = builder_.CreateAdd(block_m_, sub_m_);
+  block_n_ = builder_.CreateAdd(block_n_, sub_n_);
 }
 
 // The lane's coordinates along m and n: the rule is dsl::lane_position.
@@ -281,13 +295,14 @@ void Emitter::locate_operand(ir::Id id) {
     return axis == ir::Axis::m ? block_m_ : axis == ir::Axis::n ? block_n_ : first_k_;
   };
   Operand& out = operand(id);
-  out.base = s.parts > 1 ? nullptr : base_of(number);
+  out.base = s.is_workspace() ? nullptr : base_of(number);
   out.leading = function_->getArg(number + 6);
   out.rows = extent(s.row_axis);
   out.columns = extent(s.column_axis);
   out.row_origin = origin(s.row_axis);
   out.column_origin = origin(s.column_axis);
   if (s.parts > 1) locate_parts(s, out);
+  if (s.stretches) locate_stretches(out);
   if (is_c) return;
 
   const dsl::CopyMap map = ir::copy_map(kernel_, s);
@@ -314,8 +329,12 @@ llvm::Value* Emitter::base_of(unsigned parameter) {
     Value* place = builder_.CreateGEP(base->getType(), base, index);
     return builder_.CreateAlignedLoad(base->getType(), place, llvm::Align(8));
   }
-  const unsigned strides = has_workspace(kernel_) ? kWorkspace + 1 : kWorkspace;
+  const unsigned strides = kWorkspace + (has_workspace(kernel_) ? 1U : 0U) + (streams() ? 2U : 0U);
   return advance(base, builder_.CreateMul(index, function_->getArg(strides + parameter)));
+}
+
+llvm::Value* Emitter::workspace() {
+  return function_->getArg(kWorkspace);
 }
 
 // A workspace holds, for each matrix of a batch, `parts` matrices of M rows; N is rounded up so
@@ -325,7 +344,7 @@ void Emitter::locate_parts(const ir::Storage& s, Operand& out) {
   Value* n = wide(builder_.CreateAdd(n_, i32(kAlignment - 1)));
   out.leading = builder_.CreateAnd(n, i64(-kAlignment));
   out.part_step = builder_.CreateMul(wide(m_), out.leading);
-  out.base = function_->getArg(kWorkspace);
+  out.base = workspace();
   if (kernel_.batch != dsl::Batch::none) {
     Value* index = wide(special_register("%ctaid.z"));
     out.base = advance(out.base, builder_.CreateMul(index, scaled(out.part_step, s.parts)));
@@ -335,11 +354,13 @@ void Emitter::locate_parts(const ir::Storage& s, Operand& out) {
 }
 
 llvm::Value* Emitter::slices_of_k() {
-  return builder_.CreateUDiv(builder_.CreateAdd(k_, i32(kernel_.tile_k - 1)), i32(kernel_.tile_k));
+  const int tile_k = streams() ? kernel_.stream.tile_k : kernel_.tile_k;
+  return builder_.CreateUDiv(builder_.CreateAdd(k_, i32(tile_k - 1)), i32(tile_k));
 }
 
 // Which part of K is the block's: equal parts in whole slices, the last ones shorter or empty.
 void Emitter::locate_share() {
+  if (streams()) return;  // locate_stretch
   first_k_ = i32(0);
   if (kernel_.split_k == 1) return;
   slices_ = slices_of_k();
@@ -355,19 +376,25 @@ void Emitter::locate_share() {
 
 // `whole` and `full`, as kernel.h defines them.
 void Emitter::count_slices() {
-  if (kernel_.split_k == 1) slices_ = slices_of_k();
+  const bool shares = kernel_.split_k > 1 || (streams() && !sums_stretches());
+  if (!shares) slices_ = slices_of_k();
   if (kernel_.exact) {
     whole_ = builder_.getTrue();
     full_ = slices_;
     return;
   }
-  whole_ = builder_.CreateAnd(
-      builder_.CreateICmpUGE(builder_.CreateSub(m_, block_m_), i32(kernel_.tile.m)),
-      builder_.CreateICmpUGE(builder_.CreateSub(n_, block_n_), i32(kernel_.tile.n)));
+  // A block of its own tile begins inside C; one of a sum may lie in a tile's part outside.
+  const auto left = [&](Value* extent, Value* begin) {
+    return sub_m_ == nullptr
+               ? builder_.CreateSub(extent, begin)
+               : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, extent, begin);
+  };
+  whole_ = builder_.CreateAnd(builder_.CreateICmpUGE(left(m_, block_m_), i32(kernel_.tile.m)),
+                              builder_.CreateICmpUGE(left(n_, block_n_), i32(kernel_.tile.n)));
   for (size_t id = 0; id < kernel_.storage.size(); ++id) {
     const ir::Storage& s = kernel_.storage[id];
     // A workspace is aligned by contract.
-    if (s.space != ir::Space::global || s.vector == 1 || s.parts > 1) continue;
+    if (s.space != ir::Space::global || s.vector == 1 || s.is_workspace()) continue;
     Value* bytes =
         builder_.CreateOr(builder_.CreatePtrToInt(operands_[id].base, builder_.getInt64Ty()),
                           scaled(operands_[id].leading, kElementBytes));
@@ -375,7 +402,7 @@ void Emitter::count_slices() {
     whole_ = builder_.CreateAnd(whole_, builder_.CreateICmpEQ(odd, i64(0)));
   }
   Value* full = builder_.CreateUDiv(k_, i32(kernel_.tile_k));
-  if (kernel_.split_k > 1) {
+  if (shares) {
     Value* from_share = builder_.CreateBinaryIntrinsic(
         llvm::Intrinsic::usub_sat, full, builder_.CreateUDiv(first_k_, i32(kernel_.tile_k)));
     full = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, from_share, slices_);

@@ -41,14 +41,15 @@ llvm::Value* Emitter::evaluate(const dsl::Expression& expression, Value* acc, Va
 
 // Where the thread's tile begins in an M x N matrix.
 llvm::Value* Emitter::first_element(const Operand& operand) {
-  return element_pointer(operand, builder_.CreateAdd(block_m_, thread_m_),
-                         builder_.CreateAdd(block_n_, thread_n_));
+  return element_pointer(operand, builder_.CreateAdd(operand.row_origin, thread_m_),
+                         builder_.CreateAdd(operand.column_origin, thread_n_));
 }
 
 // The parts one after the other, so that every run rounds alike. Their loads do not wait for each
 // other.
 void Emitter::sum(const ir::Op& op) {
   const ir::Storage& s = kernel_.at(op.from);
+  if (s.stretches) return sum_stretches(op);
   const Operand& from = operand(op.from);
   const ir::ThreadMap& map = kernel_.map;
   int width = op.guard ? 1 : s.vector;

@@ -52,6 +52,15 @@ class Emitter {
     llvm::PHINode* pointer;
   };
 
+  // How `stream_k` deals the slices of K; all i32.
+  struct Stretches {
+    Value* tiles;   // that are shared out
+    Value* blocks;  // that share them
+    Value* slices;  // of a tile
+    Value* length;  // slices of a stretch, but for
+    Value* longer;  // the first so many, which have one more
+  };
+
   struct Loop {
     Value* variable = nullptr;               // i32
     std::map<int, llvm::PHINode*> counters;  // by stages: variable % stages
@@ -69,12 +78,26 @@ class Emitter {
   Value* slices_of_k();
   void locate_operand(ir::Id id);
   Value* base_of(unsigned parameter);
+  Value* workspace();
   void locate_parts(const ir::Storage& s, Operand& out);
   void count_slices();
   Value* special_register(const char* name);
   void tile();
   void every_tile();
   Value* tiles_along(Value* extent, int tile);
+  Value* block_barrier();
+
+  // emit_stream.cpp
+  bool streams() const { return kernel_.stream.tile_k != 0; }
+  bool sums_stretches() const;
+  void every_tile_of_stretch();
+  Stretches stretches();
+  Value* stretch_begin(const Stretches& all, Value* block);
+  Value* stretch_of(const Stretches& all, Value* slice);
+  void locate_stretch();
+  void locate_tile_of_sum();
+  void locate_stretches(Operand& out);
+  void sum_stretches(const ir::Op& op);
 
   // emit_control.cpp
   void block(const ir::Block& ops);
@@ -162,9 +185,13 @@ class Emitter {
   Value *m_ = nullptr, *n_ = nullptr, *k_ = nullptr, *alpha_ = nullptr, *beta_ = nullptr;
   Value* thread_ = nullptr;                          // i32, of the block
   Value* tile_ = nullptr;                            // its number, where a block computes several
+  Value* turn_ = nullptr;                            // 0 or 1: of the tiles that a stretch touches
   Value *block_m_ = nullptr, *block_n_ = nullptr;    // first row and column of the block's tile
   Value *thread_m_ = nullptr, *thread_n_ = nullptr;  // of the thread's tile within it
   Value *share_ = nullptr, *first_k_ = nullptr;      // of K: the block's number, its first element
+  Value *in_parts_ = nullptr, *more_ = nullptr;      // i1: as kernel.h says; a second tile follows
+  Value* stretch_slot_ = nullptr;                    // i32: where in the workspace the part goes
+  Value *sub_m_ = nullptr, *sub_n_ = nullptr;        // of a sum: where in its tile the block lies
   Value *whole_ = nullptr, *full_ = nullptr, *slices_ = nullptr;
   std::vector<Operand> operands_;      // by storage id
   std::vector<int64_t> ring_base_;     // by storage id, elements from the start of shared memory

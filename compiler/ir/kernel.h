@@ -7,10 +7,10 @@
 //   kernel  = "kernel" NAME "target" NAME [ "blocks_per_sm" INT ] [ "registers" INT ]
 //             [ "exact" ] [ "persistent" ] [ "synchronised" ] "{" head storage* op* "}"
 //   head    = "block" INTxINTxINT "raster" ( "rows" | "columns" | "swizzle" INT )
-//             [ "split_k" INT ] [ "batch" ( "strided" | "pointers" ) ]
+//             [ "split_k" INT | "stream_k" INTxINTxINT ] [ "batch" ( "strided" | "pointers" ) ]
 //             "threads" "warps" INTxINT "lanes" INTxINT ( "rows" | "columns" | "interleaved" )
 //             "each" INTxINT "pieces" INTxINT
-//   storage = "global" NAME "[" axis "," axis "]" "vector" INT [ "parts" INT ]
+//   storage = "global" NAME "[" axis "," axis "]" "vector" INT [ "parts" INT | "stretches" ]
 //           | "shared" NAME "[" axis INT "," axis INT "]" "stages" INT "stride" INT
 //             "vector" INT [ "swizzle" INT ]
 //           | "register" NAME "[" [ axis ] INT [ "," axis INT ] "]"
@@ -30,18 +30,25 @@
 //   at      = NAME "[" index "]"
 //   index   = INT | NAME [ "+" INT ]
 //   bound   = INT | "full" | "slices"
-//   condition = index "<" bound | "whole" | "beta_is_zero"
+//   condition = index "<" bound | "whole" | "beta_is_zero" | "in_parts"
 //
 // Meaning:
 // - `a[i]` on a global operand is slice i of K; `sa[i]` on a ring is its slot i modulo its stages.
 // - `split_k N`: N blocks compute one tile, each from a share of K: ceil(ceil(K / tile.k) / N)
 //   slices, the last ones fewer or none. For each of them K is its share: slice 0 is the first of
 //   it, and `slices` and `full` count no others.
+// - `stream_k MxNxK`: the slices of the first tiles of C, of this size, are shared out to blocks, a
+//   stretch for each that touches two tiles at most (dsl/shape.h, stream_of); of the other tiles
+//   each is a block's. A block runs all ops once for each tile that it touches, with a barrier
+//   between two, and K is its share of it, as with `split_k`. `in_parts`: it has not all slices of
+//   the tile. Where the kernel's own tile is smaller, its blocks lie in those first tiles.
 // - `batch`: a block works on the matrices of its own index; `strided`: each lies so many elements
 //   after the one before; `pointers`: the parameters are arrays of pointers.
 // - `persistent`: a block computes one tile after the other, every so many-th as there are blocks,
 //   with a barrier between two. All copies of a tile have landed by its end.
-// - A global storage in `parts` is a workspace, one M x N matrix for each block of a tile.
+// - A global storage in `parts` is a workspace, one M x N matrix for each block of a tile; one in
+//   `stretches` has two tiles for each block that has a stretch: of the first tile that it touches,
+//   and of the second. Stretches have no edges: all of a tile may be touched.
 // - `slices` = ceil(K / tile.k). `whole`: the block's tile lies inside C, and the base and leading
 //   dimension of each operand allow its vector width. `full`: slices that may be copied without a
 //   guard: K / tile.k if the block is whole, else 0; in an `exact` kernel always `slices`.
@@ -61,7 +68,8 @@
 // - `store c = acc : EXPR` computes EXPR for each element of the thread's tile, with `c` the
 //   element that is there. A guarded store whose expression reads c only through products with beta
 //   reads no c where beta is 0; an unguarded one reads what it names.
-// - A store into parts goes to the block's own. `sum acc = w`: w[0] + w[1] + ..., in this order.
+// - A store into parts or stretches goes to the block's own. `sum acc = w`: w[0] + w[1] + ..., in
+//   this order; of stretches, those that touch the tile, in the order of K.
 // - Loops run zero or more times. Their variables are visible in their bodies alone.
 #pragma once
 
@@ -90,9 +98,11 @@ struct Storage {
   int columns = 1;                // shared: of a slice. registers: elements along column_axis
   int vector = 1;                 // global, shared: elements per access, at most
   int parts = 1;                  // global: matrices of a workspace
+  bool stretches = false;         // global: a workspace of `stream_k`
   int stages = 1;                 // shared: slots of the ring
   int stride = 0;                 // shared: elements from one row to the next
   int swizzle = 0;                // shared: elements per swizzled group; 0: not swizzled
+  bool is_workspace() const { return parts > 1 || stretches; }
   bool operator==(const Storage&) const = default;
 };
 
@@ -110,7 +120,7 @@ struct Bound {
   bool operator==(const Bound&) const = default;
 };
 
-enum class ConditionKind { none, less, whole, beta_is_zero };
+enum class ConditionKind { none, less, whole, beta_is_zero, in_parts };
 struct Condition {
   ConditionKind kind = ConditionKind::none;
   Index left;  // less: left < right
@@ -158,6 +168,13 @@ struct ThreadMap {
   int threads() const { return warps.m * warps.n * lanes.m * lanes.n; }
 };
 
+/// Which tiles `stream_k` deals, and the slices of K that it counts; none where tile_k is 0.
+struct StreamK {
+  dsl::Extent tile;
+  int tile_k = 0;
+  bool operator==(const StreamK&) const = default;
+};
+
 struct Kernel {
   std::string name;
   std::string target;
@@ -170,6 +187,7 @@ struct Kernel {
   int tile_k = 0;
   dsl::Raster raster;
   int split_k = 1;  // blocks that share K of one tile
+  StreamK stream;
   dsl::Batch batch = dsl::Batch::none;
   ThreadMap map;
   std::vector<Storage> storage;

@@ -26,6 +26,7 @@ class Parser : Tokens {
 
  private:
   void head(Kernel& kernel);
+  dsl::Extent tile(int& tile_k);  // INTxINTxINT
   void raster(Kernel& kernel);
   Storage storage();
   Axis axis(bool optional);
@@ -74,12 +75,13 @@ Kernel Parser::kernel() {
 
 void Parser::head(Kernel& kernel) {
   expect("block");
-  kernel.tile = extent();
-  if (!at_cross()) expected("`x` and the slice of K");
-  skip_cross();
-  kernel.tile_k = number("the slice of K");
+  kernel.tile = tile(kernel.tile_k);
   raster(kernel);
-  if (accept("split_k")) kernel.split_k = number("a number of blocks");
+  if (accept("split_k")) {
+    kernel.split_k = number("a number of blocks");
+  } else if (accept("stream_k")) {
+    kernel.stream.tile = tile(kernel.stream.tile_k);
+  }
   if (accept("batch")) {
     kernel.batch = accept("pointers") ? dsl::Batch::pointers : dsl::Batch::strided;
     if (kernel.batch == dsl::Batch::strided) expect("strided");
@@ -100,6 +102,14 @@ void Parser::head(Kernel& kernel) {
   kernel.map.each = extent();
   expect("pieces");
   kernel.map.pieces = extent();
+}
+
+dsl::Extent Parser::tile(int& tile_k) {
+  const dsl::Extent out = extent();
+  if (!at_cross()) expected("`x` and the slice of K");
+  skip_cross();
+  tile_k = number("the slice of K");
+  return out;
 }
 
 void Parser::raster(Kernel& kernel) {
@@ -134,7 +144,11 @@ Storage Parser::storage() {
     expect("]");
     expect("vector");
     s.vector = number("elements per access");
-    if (accept("parts")) s.parts = number("a number of parts");
+    if (accept("parts")) {
+      s.parts = number("a number of parts");
+    } else {
+      s.stretches = accept("stretches");
+    }
   } else if (space == "shared") {
     s.space = Space::shared;
     s.row_axis = axis(false);
@@ -304,6 +318,8 @@ Op Parser::branch(const Kernel& kernel) {
     out.when.kind = ConditionKind::whole;
   } else if (accept("beta_is_zero")) {
     out.when.kind = ConditionKind::beta_is_zero;
+  } else if (accept("in_parts")) {
+    out.when.kind = ConditionKind::in_parts;
   } else {
     out.when = less();
   }

@@ -43,6 +43,8 @@ std::string to_text(const Condition& condition) {
       return "whole";
     case ConditionKind::beta_is_zero:
       return "beta_is_zero";
+    case ConditionKind::in_parts:
+      return "in_parts";
     case ConditionKind::less:
       return fmt::format("{} < {}", to_text(condition.left), to_text(condition.right));
     case ConditionKind::none:
@@ -56,7 +58,9 @@ std::string to_text(const Storage& s) {
     case Space::global:
       return fmt::format("global {}[{}, {}] vector {}{}", s.name, axis_name(s.row_axis),
                          axis_name(s.column_axis), s.vector,
-                         s.parts > 1 ? fmt::format(" parts {}", s.parts) : "");
+                         s.parts > 1   ? fmt::format(" parts {}", s.parts)
+                         : s.stretches ? " stretches"
+                                       : "");
     case Space::shared:
       return fmt::format("shared {}[{} {}, {} {}] stages {} stride {} vector {}{}", s.name,
                          axis_name(s.row_axis), s.rows, axis_name(s.column_axis), s.columns,
@@ -108,6 +112,14 @@ std::string_view to_text(dsl::LaneOrder order) {
       return "interleaved";
   }
   return "";
+}
+
+// What says which slices of K a block takes.
+std::string share_text(const Kernel& kernel) {
+  if (kernel.split_k > 1) return fmt::format(" split_k {}", kernel.split_k);
+  if (kernel.stream.tile_k == 0) return "";
+  return fmt::format(" stream_k {}x{}x{}", kernel.stream.tile.m, kernel.stream.tile.n,
+                     kernel.stream.tile_k);
 }
 
 std::string to_text(dsl::Batch batch) {
@@ -185,10 +197,9 @@ std::string print(const Kernel& kernel) {
   if (kernel.synchronised) out += " synchronised";
   out += " {\n";
   const ThreadMap& map = kernel.map;
-  out += fmt::format("  block {}x{}x{} raster {}{}{}\n", kernel.tile.m, kernel.tile.n,
-                     kernel.tile_k, to_text(kernel.raster),
-                     kernel.split_k > 1 ? fmt::format(" split_k {}", kernel.split_k) : "",
-                     to_text(kernel.batch));
+  out +=
+      fmt::format("  block {}x{}x{} raster {}{}{}\n", kernel.tile.m, kernel.tile.n, kernel.tile_k,
+                  to_text(kernel.raster), share_text(kernel), to_text(kernel.batch));
   out += fmt::format("  threads warps {}x{} lanes {}x{} {} each {}x{} pieces {}x{}\n", map.warps.m,
                      map.warps.n, map.lanes.m, map.lanes.n, to_text(map.order), map.each.m,
                      map.each.n, map.pieces.m, map.pieces.n);

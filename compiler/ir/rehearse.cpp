@@ -20,6 +20,7 @@ struct Case {
   int full = 0;
   bool whole = false;
   bool beta_is_zero = false;
+  bool in_parts = false;
 };
 
 // What one slot of a ring, or one set of registers, holds.
@@ -35,6 +36,12 @@ struct Group {
   std::vector<std::pair<Id, int>> slots;
 };
 
+bool sums(const Block& ops) {
+  return std::any_of(ops.begin(), ops.end(), [](const Op& op) {
+    return op.kind == OpKind::sum || sums(op.body) || sums(op.otherwise);
+  });
+}
+
 class Rehearsal {
  public:
   Rehearsal(const Kernel& kernel, const Case& run) : kernel_(kernel), case_(run) {
@@ -44,10 +51,14 @@ class Rehearsal {
 
   std::string run() {
     std::string bad = block(kernel_.ops);
-    if (bad.empty() && stores_ != 1) bad = fmt::format("R7: C is stored {} times", stores_);
+    // A tile that one block has all of leaves nothing to add up.
+    const int wanted = kernel_.stream.tile_k != 0 && sums(kernel_.ops) && !case_.in_parts ? 0 : 1;
+    if (bad.empty() && stores_ != wanted)
+      bad = fmt::format("R7: C is stored {} times, and not {}", stores_, wanted);
     if (bad.empty()) return bad;
-    return fmt::format("{} ({} slices, {} of them full, {} block, beta {} 0)", bad, case_.slices,
-                       case_.full, case_.whole ? "whole" : "edge", case_.beta_is_zero ? "=" : "!=");
+    return fmt::format("{} ({} slices, {} of them full, {} block{}, beta {} 0)", bad, case_.slices,
+                       case_.full, case_.whole ? "whole" : "edge",
+                       case_.in_parts ? ", in parts" : "", case_.beta_is_zero ? "=" : "!=");
   }
 
  private:
@@ -75,6 +86,8 @@ class Rehearsal {
         return case_.whole;
       case ConditionKind::beta_is_zero:
         return case_.beta_is_zero;
+      case ConditionKind::in_parts:
+        return case_.in_parts;
       case ConditionKind::less:
         return value(condition.left) < value(condition.right);
     }
@@ -152,8 +165,13 @@ class Rehearsal {
     return "";
   }
 
+  // Of a tile in parts no block knows C but the one that has summed them up.
   std::string store(const Op& op) {
-    if (!op.guard && !case_.whole) return complain("R5", op, "an edge block without a guard");
+    const bool as_part = kernel_.at(op.to).stretches;
+    if (kernel_.stream.tile_k != 0 && as_part != (case_.in_parts && !summed_))
+      return complain("R7", op, as_part ? "C stays a part" : "a part is stored as C");
+    if (!op.guard && !case_.whole && !as_part)
+      return complain("R5", op, "an edge block without a guard");
     if (!summed_ && (products_ != case_.slices * kernel_.tile_k || !zeroed_))
       return complain("R6", op,
                       fmt::format("{} of {} products are in the accumulators", products_,
@@ -166,7 +184,8 @@ class Rehearsal {
   }
 
   std::string sum(const Op& op) {
-    if (!op.guard && !case_.whole) return complain("R5", op, "an edge block without a guard");
+    if (!op.guard && !case_.whole && !kernel_.at(op.from).stretches)
+      return complain("R5", op, "an edge block without a guard");
     if (products_ > 0) return complain("R6", op, "the accumulators hold products already");
     summed_ = true;
     return "";
@@ -257,6 +276,15 @@ class Rehearsal {
   int stores_ = 0;
 };
 
+// The same cases, of blocks that have only a part of their tile.
+void add_parts(std::vector<Case>& all) {
+  const size_t count = all.size();
+  for (size_t i = 0; i < count; ++i) {
+    all.push_back(all[i]);
+    all.back().in_parts = true;
+  }
+}
+
 std::vector<Case> cases(const Kernel& kernel) {
   int stages = 1;
   for (const Storage& s : kernel.storage) stages = std::max(stages, s.stages);
@@ -271,6 +299,7 @@ std::vector<Case> cases(const Kernel& kernel) {
       out.push_back({slices, 0, false, zero});
     }
   }
+  if (kernel.stream.tile_k != 0) add_parts(out);
   return out;
 }
 

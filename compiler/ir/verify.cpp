@@ -26,12 +26,17 @@ Complaint check_sizes(const Kernel& kernel) {
       return fmt::format("R4: a size of {} in the head; 1 to {} are allowed", size, kMaxExtent);
   if (int64_t{map.warps.m} * map.warps.n * map.lanes.m * map.lanes.n > kMaxThreads)
     return fmt::format("R4: {} threads; at most {} are allowed", map.threads(), kMaxThreads);
+  if (const StreamK& stream = kernel.stream; stream.tile_k != 0)
+    for (int size : {stream.tile.m, stream.tile.n, stream.tile_k})
+      if (size < 1 || size > kMaxExtent || kernel.split_k > 1 || kernel.persistent)
+        return fmt::format("R4: stream_k of {}x{}x{}: 1 to {} are allowed, and it stands alone",
+                           stream.tile.m, stream.tile.n, stream.tile_k, kMaxExtent);
   for (const Storage& s : kernel.storage) {
     const bool vector = s.vector == 1 || s.vector == 2 || s.vector == 4;
     const bool extents = s.rows >= 1 && s.columns >= 1 && s.rows <= kMaxExtent &&
                          s.columns <= kMaxExtent && s.stages >= 1 && s.stages <= kMaxStages &&
                          s.stride <= 2 * kMaxExtent;
-    const bool parts = s.parts >= 1 && s.parts <= kMaxExtent;
+    const bool parts = s.parts >= 1 && s.parts <= kMaxExtent && (s.parts == 1 || !s.stretches);
     if (!vector || !parts || (s.space != Space::global && !extents))
       return fmt::format("R4: storage `{}` has a size out of bounds", s.name);
   }
@@ -75,6 +80,11 @@ Complaint check_axis(const char* axis, int tile, int warps, int lanes, int each,
 
 Complaint check_storage(const Kernel& kernel) {
   const ThreadMap& map = kernel.map;
+  if (const StreamK& stream = kernel.stream;
+      stream.tile_k != 0 &&
+      (stream.tile.m % kernel.tile.m != 0 || stream.tile.n % kernel.tile.n != 0))
+    return fmt::format("R3: blocks of {}x{} do not fill tiles of {}x{}", kernel.tile.m,
+                       kernel.tile.n, stream.tile.m, stream.tile.n);
   Complaint bad =
       check_axis("m", kernel.tile.m, map.warps.m, map.lanes.m, map.each.m, map.pieces.m);
   if (bad.empty())
@@ -176,7 +186,9 @@ class Structure {
 
   // What only a part of K went into must not be taken for C.
   Complaint parts_of_split(const Op& op) const {
-    if (kernel_.at(op.to).parts == kernel_.split_k) return "";
+    if (kernel_.at(op.to).parts == kernel_.split_k &&
+        (kernel_.stream.tile_k != 0 || !kernel_.at(op.to).stretches))
+      return "";
     return fmt::format("R3: `{}`: {} parts for {} blocks that share K", describe(op),
                        kernel_.at(op.to).parts, kernel_.split_k);
   }

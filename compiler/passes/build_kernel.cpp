@@ -1,5 +1,7 @@
 #include "compiler/passes/build_kernel.h"
 
+#include <numeric>
+
 #include "compiler/passes/make_ops.h"
 
 namespace tilec::passes {
@@ -7,6 +9,8 @@ namespace {
 
 using ir::Axis;
 using ir::Storage;
+
+constexpr int kWidestVector = 4;
 
 Storage global(const std::string& name, Axis row, Axis column, int vector) {
   return {.name = name, .row_axis = row, .column_axis = column, .vector = vector};
@@ -48,6 +52,7 @@ ir::Kernel head(const dsl::Spec& spec, const dsl::Derived& derived, dsl::Batch b
   kernel.tile_k = spec.tile_k;
   kernel.raster = spec.raster;
   kernel.split_k = spec.split_k;
+  if (spec.stream_k) kernel.stream = {spec.tile, spec.tile_k};
   kernel.persistent = spec.persistent;
   kernel.batch = batch;
   kernel.map = {.warps = derived.warp_grid,
@@ -56,6 +61,37 @@ ir::Kernel head(const dsl::Spec& spec, const dsl::Derived& derived, dsl::Batch b
                 .each = spec.thread,
                 .pieces = {derived.m.piece, derived.n.piece}};
   return kernel;
+}
+
+// Where the accumulators go: to C; or, where blocks share K, a part of C to a workspace; with
+// stream_k to the one or the other.
+struct Results {
+  ir::Id c = -1;
+  ir::Id w = -1;
+};
+
+Results add_results(ir::Kernel& kernel, const dsl::Spec& spec, int vector_c) {
+  Results out;
+  const auto add = [&](Storage storage) {
+    kernel.storage.push_back(std::move(storage));
+    return static_cast<ir::Id>(kernel.storage.size()) - 1;
+  };
+  if (spec.split_k == 1) out.c = add(global("c", Axis::m, Axis::n, vector_c));
+  if (spec.split_k == 1 && !spec.stream_k) return out;
+  const int width = spec.stream_k ? dsl::widest_vector(kWidestVector, spec.tile.n) : vector_c;
+  Storage workspace = global("w", Axis::m, Axis::n, width);
+  workspace.parts = spec.split_k;
+  workspace.stretches = spec.stream_k;
+  out.w = add(std::move(workspace));
+  return out;
+}
+
+ir::Op store_results(const Results& results, ir::Id acc, const dsl::Expression& epilogue) {
+  const ir::Op part = make_store(results.w, acc, dsl::Expression{}, true);
+  const ir::Op whole = make_store(results.c, acc, epilogue, true);
+  if (results.c < 0) return part;
+  if (results.w < 0) return whole;
+  return make_branch({.kind = ir::ConditionKind::in_parts}, {part}, {whole});
 }
 
 }  // namespace
@@ -74,11 +110,7 @@ ir::Kernel build_kernel(const dsl::Spec& spec, const dsl::Derived& derived, dsl:
   const ir::Id b = add(global("b", stored.b_transposed ? Axis::n : Axis::k,
                               stored.b_transposed ? Axis::k : Axis::n,
                               direct ? derived.fragment_vector_b : derived.copy_b.vector));
-  // Blocks that share K leave their sums in a workspace, one part each.
-  const bool split = spec.split_k > 1;
-  Storage result = global(split ? "w" : "c", Axis::m, Axis::n, derived.vector_c);
-  result.parts = spec.split_k;
-  const ir::Id c = add(std::move(result));
+  const Results results = add_results(kernel, spec, derived.vector_c);
 
   const ir::Index i{"i", 0};
   ir::Block slice;
@@ -106,32 +138,42 @@ ir::Kernel build_kernel(const dsl::Spec& spec, const dsl::Derived& derived, dsl:
                              make_fragment(fb, {from_b, i}, k, direct), make_outer(acc, fa, fb)}));
   kernel.ops = {make_zero(acc),
                 make_loop("i", {ir::BoundKind::number, 0}, {ir::BoundKind::slices, 0}, slice),
-                make_store(c, acc, split ? dsl::Expression{} : spec.epilogue, true)};
+                store_results(results, acc, spec.epilogue)};
   return kernel;
 }
 
 ir::Kernel build_sum(const dsl::Spec& spec, dsl::Batch batch) {
-  // One row of a block is a warp of 32 lanes, each with a vector of C.
+  // One row of a block is a warp of 32 lanes, each with a vector of C; fewer where a tile, which
+  // blocks of a stretch have to fill, is narrower.
   constexpr int kLanes = 32;
-  constexpr int kVector = 4;
   constexpr int kMostRows = 8;
+  const int vector = spec.stream_k ? dsl::widest_vector(kWidestVector, spec.tile.n) : kWidestVector;
+  const int lanes = spec.stream_k ? std::gcd(kLanes, spec.tile.n / vector) : kLanes;
   ir::Kernel kernel;
   kernel.name = spec.name + "_sum";
   kernel.target = spec.target;
   const int rows = dsl::widest_vector(kMostRows, spec.tile.m);
-  kernel.tile = {rows, kLanes * kVector};
+  kernel.tile = {rows, lanes * vector};
   kernel.tile_k = 1;
   kernel.batch = batch;
   kernel.map = {
-      .warps = {rows, 1}, .lanes = {1, kLanes}, .each = {1, kVector}, .pieces = {1, kVector}};
-  Storage parts = global("w", Axis::m, Axis::n, kVector);
+      .warps = {rows, 1}, .lanes = {1, lanes}, .each = {1, vector}, .pieces = {1, vector}};
+  if (spec.stream_k) {
+    kernel.raster = spec.raster;
+    kernel.stream = {spec.tile, spec.tile_k};
+  }
+  Storage parts = global("w", Axis::m, Axis::n, vector);
   parts.parts = spec.split_k;
-  kernel.storage = {parts, global("c", Axis::m, Axis::n, dsl::widest_vector(spec.vector_global, 4)),
-                    registers("acc", 1, Axis::m, kVector, Axis::n)};
+  parts.stretches = spec.stream_k;
+  const int vector_c = dsl::widest_vector(spec.vector_global, vector);
+  kernel.storage = {parts, global("c", Axis::m, Axis::n, vector_c),
+                    registers("acc", 1, Axis::m, vector, Axis::n)};
   constexpr ir::Id kParts = 0;
   constexpr ir::Id kC = 1;
   constexpr ir::Id kAcc = 2;
   kernel.ops = {make_sum(kAcc, kParts, true), make_store(kC, kAcc, spec.epilogue, true)};
+  if (spec.stream_k)
+    kernel.ops = {make_branch({.kind = ir::ConditionKind::in_parts}, std::move(kernel.ops), {})};
   return kernel;
 }
 

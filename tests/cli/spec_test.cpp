@@ -37,7 +37,7 @@ const Bad kBad[] = {
     {"tile 128x128 copy tma", {"tma"}},
     {"tile 128x128 type f16", {"f16"}},
     {"tile 128x128 split_k 999", {"<spec>:1:22: ", "256"}},
-    {"tile 128x128 stream_k", {"stream_k"}},
+    {"tile 128x128 stream_k split_k 2", {"<spec>:1:14: ", "stream_k", "split_k 2"}},
     {"tile 128x128 epilogue relu(acc)", {"relu"}},
 };
 

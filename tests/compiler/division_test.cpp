@@ -1,5 +1,5 @@
-// How K and the matrices of a batch are dealt to blocks: `split_k`, strided batches and batches by
-// pointers, on the CPU.
+// How K and the matrices of a batch are dealt to blocks: `split_k`, `stream_k`, strided batches and
+// batches by pointers, on the CPU.
 #include <algorithm>
 #include <cstring>
 
@@ -60,13 +60,18 @@ TEST(SplitK, TakesUnalignedOperandsAndOtherEpilogues) {
   }
 }
 
+int64_t at_once_of(const Device& device, const Artifact& artifact) {
+  return blocks_at_once(device.info().sm_count, artifact.blocks_per_sm);
+}
+
 // One launch: C's bits.
 std::vector<uint32_t> bits_of_run(Device& device, const Artifact& artifact,
                                   const GemmProblem& problem) {
   const GemmProblem completed = *complete(problem);
   const Operands operands = make_operands(completed, false, false);
-  const auto placed = DeviceOperands::upload(device, {&operands, 1}, dsl::Batch::none,
-                                             workspace_needed(artifact.spec, completed.shape, 1));
+  const auto placed = DeviceOperands::upload(
+      device, {&operands, 1}, dsl::Batch::none,
+      workspace_needed(artifact.spec, completed.shape, 1, at_once_of(device, artifact)));
   const auto kernel = device.load(artifact);
   EXPECT_TRUE(device.launch(*kernel, placed->arguments(completed)));
   const Result<Image> c = placed->download_c(device, operands.c);
@@ -136,6 +141,112 @@ TEST(SplitK, RefusesAWorkspaceTooSmall) {
   EXPECT_EQ((*planned)[1].grid[1], 1u);
 }
 
+// Devices of several sizes, so that tiles are shared by one, two and many blocks, and not at all.
+TEST(StreamK, IsRightOnAwkwardShapes) {
+  for (const char* text :
+       {"tile 16x32x4 thread 2x4 stages 2 stream_k", "tile 8x16x8 thread 1x4 stages 3 stream_k",
+        "tile 1x64x4 thread 1x4 copy none stream_k raster columns",
+        "tile 16x16x4 stages 1 stream_k layout tt",
+        "tile 24x24x2 thread 4x4 stages 2 stream_k layout tn raster swizzle 2"}) {
+    Artifact artifact = artifact_of(text);
+    for (const int at_once : {1, 2, 3, 5, 7, 40}) {
+      const std::unique_ptr<Device> device = open_cpu({.sm_count = at_once});
+      artifact.blocks_per_sm = 1;
+      for (const dsl::GemmShape& shape :
+           {dsl::GemmShape{17, 33, 29}, dsl::GemmShape{1, 1, 1}, dsl::GemmShape{16, 32, 0},
+            dsl::GemmShape{1, 130, 70}, dsl::GemmShape{40, 3, 12}, dsl::GemmShape{48, 96, 44},
+            dsl::GemmShape{0, 16, 16}, dsl::GemmShape{16, 0, 16}}) {
+        // C starts as NaN where beta is 0, and the workspace as what was never written.
+        const GemmProblem problem{.shape = shape,
+                                  .layout = artifact.spec.layout,
+                                  .ldc = shape.n + 3,
+                                  .alpha = 1.5F,
+                                  .beta = at_once % 2 == 0 ? 0.0F : -0.5F};
+        ASSERT_EQ(wrong_with(*device, artifact, problem), "")
+            << text << " " << describe(problem) << ", " << at_once << " blocks at once";
+      }
+    }
+  }
+}
+
+TEST(StreamK, TakesUnalignedOperandsAndOtherEpilogues) {
+  const std::unique_ptr<Device> device = open_cpu({.sm_count = 3});
+  for (const char* epilogue : {"acc", "c - acc", "2*acc + beta*c + 1"}) {
+    Artifact artifact =
+        artifact_of("tile 16x32x4 thread 2x4 stages 2 stream_k epilogue " + std::string(epilogue));
+    artifact.blocks_per_sm = 1;
+    const GemmProblem problem{.shape = {20, 37, 41},
+                              .lda = 45,
+                              .ldb = 39,
+                              .ldc = 38,
+                              .beta = 0.5F,
+                              .offset_a = 1,
+                              .offset_b = 2,
+                              .offset_c = 3};
+    EXPECT_EQ(wrong_with(*device, artifact, problem), "") << epilogue;
+  }
+}
+
+TEST(StreamK, GivesTheSameBitsOnEveryRun) {
+  Artifact artifact = artifact_of("tile 16x32x4 thread 2x4 stages 2 stream_k");
+  artifact.blocks_per_sm = 1;
+  const GemmProblem problem{.shape = {33, 65, 211}};
+  const std::unique_ptr<Device> one = open_cpu({.threads = 1, .sm_count = 5});
+  const std::unique_ptr<Device> many = open_cpu({.threads = 4, .sm_count = 5});
+  const std::vector<uint32_t> first = bits_of_run(*one, artifact, problem);
+  for (int run = 0; run < 3; ++run) EXPECT_EQ(bits_of_run(*many, artifact, problem), first);
+}
+
+// Nine tiles on four multiprocessors: two for each, and the ninth is shared out. On three, or in a
+// batch, none is left over.
+TEST(StreamK, SharesOutWhatIsLeftOver) {
+  Artifact artifact = artifact_of("tile 16x32x4 thread 2x4 stages 2 stream_k");
+  artifact.blocks_per_sm = 1;
+  KernelCode code = code_of(artifact);
+  KernelArguments arguments{.m = 48, .n = 96, .k = 40, .workspace_bytes = 2 * 4 * 16 * 32 * 4};
+  const auto four = plan_launches(code, arguments, 4);
+  ASSERT_TRUE(four) << dsl::render(four.error());
+  ASSERT_EQ(four->size(), 2u);
+  EXPECT_EQ((*four)[0].grid[0], 4u + 8u);
+  EXPECT_EQ((*four)[1].grid[0], 2u);  // blocks of 8x32
+  EXPECT_EQ(std::get<int32_t>((*four)[0].parameters[12]), 1);
+  EXPECT_EQ(std::get<int32_t>((*four)[0].parameters[13]), 4);
+  --arguments.workspace_bytes;
+  const auto refused = plan_launches(code, arguments, 4);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().diagnostics[0].code, "workspace-too-small");
+  arguments.workspace_bytes = 0;
+  const auto three = plan_launches(code, arguments, 3);
+  ASSERT_TRUE(three) << dsl::render(three.error());
+  ASSERT_EQ(three->size(), 1u);
+  EXPECT_EQ((*three)[0].grid[0], 9u);
+  code.batch = dsl::Batch::strided;
+  arguments.batch = 2;
+  const auto batch = plan_launches(code, arguments, 4);
+  ASSERT_TRUE(batch) << dsl::render(batch.error());
+  ASSERT_EQ(batch->size(), 1u);
+  EXPECT_EQ((*batch)[0].grid, (std::array<uint32_t, 3>{9, 1, 2}));
+}
+
+// Many more blocks than tiles, and operands whose rows allow no vector.
+TEST(StreamK, SharesATileAmongManyBlocks) {
+  const std::unique_ptr<Device> device = open_cpu({.sm_count = 132});
+  Artifact artifact = artifact_of("tile 128x128x8 warp 64x64 thread 8x16 stages 4 stream_k");
+  artifact.blocks_per_sm = 1;
+  for (const dsl::GemmShape& shape : {dsl::GemmShape{129, 257, 333}, dsl::GemmShape{200, 200, 200}})
+    EXPECT_EQ(wrong_with(*device, artifact, {.shape = shape}), "");
+}
+
+// The loop that is rewritten stands in a loop over the tiles of a stretch.
+TEST(StreamK, HasItsLoopRewritten) {
+  const auto specs = specs_of("tile 128x128x8 warp 64x64 thread 8x16 stages 4 stream_k sass on");
+  ASSERT_TRUE(specs) << dsl::render(specs.error());
+  const dsl::Result<Artifact> artifact = compile((*specs)[0], *find_target("sm_90a"), {});
+  ASSERT_TRUE(artifact) << dsl::render(artifact.error());
+  if (artifact->cubin.empty()) GTEST_SKIP() << "no assembler";
+  EXPECT_TRUE(artifact->sass.rewritten) << artifact->sass.why_not;
+}
+
 TEST(Persistent, ComputesEveryTile) {
   const std::unique_ptr<Device> device = cpu();
   for (const char* spec : {"tile 16x32x4 thread 2x4 stages 2 persistent",
@@ -167,7 +278,8 @@ TEST(Batch, IsRightHoweverItsMatricesLie) {
   const std::unique_ptr<Device> device = cpu();
   for (const dsl::Batch batch : {dsl::Batch::strided, dsl::Batch::pointers})
     for (const char* spec : {"tile 16x32x4 thread 2x4 stages 2", "tile 8x64 thread 1x4 copy none",
-                             "tile 16x16x4 thread 2x2 stages 3 split_k 3 layout nt"}) {
+                             "tile 16x16x4 thread 2x2 stages 3 split_k 3 layout nt",
+                             "tile 16x32x4 thread 2x4 stages 2 stream_k"}) {
       const Artifact artifact = artifact_of(spec, batch);
       for (const dsl::GemmShape& shape :
            {dsl::GemmShape{17, 33, 29}, dsl::GemmShape{16, 64, 16}, dsl::GemmShape{3, 5, 0}}) {

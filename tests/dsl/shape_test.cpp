@@ -74,6 +74,19 @@ TEST(Shape, CountsBlocks) {
   EXPECT_EQ(test::codes(over.error()), "grid-over-limit");
 }
 
+TEST(Shape, StreamsTheTilesThatAreLeftOver) {
+  const Spec spec = test::spec_of("tile 128x256x8 warp 64x64 thread 8x16 stages 3 stream_k");
+  EXPECT_EQ(stream_of(spec, {4096, 4096, 4096}, 132), (Stream{512 - 3 * 132, 132}));
+  EXPECT_EQ(stream_workspace_bytes(spec, {116, 132}), int64_t{2} * 132 * 128 * 256 * 4);
+  EXPECT_EQ(stream_of(spec, {128 * 132, 256, 64}, 132), (Stream{0, 0}));  // one tile each
+  EXPECT_EQ(stream_of(spec, {1, 1, 9}, 132), (Stream{1, 2}));             // two slices in all
+  EXPECT_EQ(stream_of(spec, {1, 1, 0}, 132), (Stream{0, 0}));
+  EXPECT_EQ(stream_of(spec, {0, 1, 9}, 132), (Stream{0, 0}));
+  // Slices of all stretches are counted in 32 bits.
+  EXPECT_EQ(stream_of(spec, {128, 256 * 100, kMostExtent}, 132), (Stream{0, 0}));
+  EXPECT_EQ(stream_of(test::spec_of("tile 64x64x8 thread 4x4"), {1, 1, 9}, 132), (Stream{0, 0}));
+}
+
 TEST(Shape, ExactEdgesTakeOnlyWholeTiles) {
   Spec spec = test::spec_of("tile 128x64x8 thread 8x8 edges exact");
   EXPECT_EQ(grid_blocks(spec, {256, 64, 16}).value(), 2);

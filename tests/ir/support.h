@@ -57,6 +57,7 @@ inline const std::vector<std::string>& kinds() {
       "tile 8x8x2 lanes rows copy none edges exact",
       "tile 8x8x2 thread 2x2",
       "tile 8x8x2 thread 2x2 split_k 3",
+      "tile 8x8x2 thread 2x2 stages 3 stream_k",
       "tile 8x8x2 thread 2x2 stages 2 persistent",
       "tile 16x16x4 thread 4x4 stages 2",
       "tile 64x32x8 warp 32x16 thread 4x4 stages 3 copy register",

@@ -109,6 +109,34 @@ TEST(Verifier, TakesTheSumOfParts) {
   EXPECT_EQ(broken_rule(*ir::parse({"sum.tile", text})), "R5");
 }
 
+// Of `stream_k`: C is stored where a block has all of a tile, its part where it has not; and the
+// second kernel sums up the tiles that are in parts, and no others.
+TEST(Verifier, TakesStretches) {
+  const dsl::Spec spec = spec_of("tile 8x8x2 thread 2x2 stream_k");
+  ir::Kernel sum = passes::build_sum(spec);
+  for (const passes::PassInfo& pass : passes::all()) {
+    sum = pass.run(sum);
+    EXPECT_EQ(broken_rule(sum), "") << pass.name;
+  }
+  const std::string main_text = ir::print(lowered("tile 8x8x2 thread 2x2 stream_k"));
+  struct Planted {
+    std::string text, from, to;
+  };
+  for (const Planted& planted :
+       {Planted{main_text, "store w = acc : acc", "store c = acc : alpha*acc guard"},
+        Planted{main_text, "if in_parts {", "if whole {"},
+        Planted{ir::print(sum), "if in_parts {", "if 0 < slices {"}}) {
+    std::string text = planted.text;
+    EXPECT_EQ(ir::print(*ir::parse({"k.tile", text})), text);
+    const size_t at = text.find(planted.from);
+    ASSERT_NE(at, std::string::npos) << text;
+    text.replace(at, planted.from.size(), planted.to);
+    const dsl::Result<ir::Kernel> kernel = ir::parse({"k.tile", text});
+    ASSERT_TRUE(kernel) << dsl::render(kernel.error());
+    EXPECT_EQ(broken_rule(*kernel), "R7") << text;
+  }
+}
+
 // Not only the lines picked above: whichever barrier or wait of a loop goes, something is broken.
 // Between loops the pass may place one too many, since it does not know where the first one ended.
 TEST(Verifier, MissesNoBarrierAndNoWait) {

@@ -176,7 +176,11 @@ class Generator {
     if (dice_.chance(10)) clause("target {}", dice_.one_of(kTargets));
     if (dice_.chance(5)) clause("type f32 accumulate f32 output f32");
     if (dice_.chance(10)) clause("persistent");
-    if (dice_.chance(20)) clause("split_k {}", dice_.between(1, 8));
+    if (dice_.chance(20)) {
+      clause("split_k {}", dice_.between(1, 8));
+    } else if (dice_.chance(15)) {
+      clause("stream_k");
+    }
     if (dice_.chance(1)) clause("stages {}", dice_.between(1, 3));
   }
 

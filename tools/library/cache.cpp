@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "tilec kernel 1\n";
+constexpr std::string_view kMagic = "tilec kernel 2\n";
 
 // Fields, each with its length before it.
 void put(std::string& out, std::string_view field) {
@@ -79,11 +79,12 @@ std::string pack(const std::string& key, const Artifact& artifact) {
   put(body, key);
   put(body, dsl::format(artifact.spec));
   put(body, std::to_string(static_cast<int>(artifact.batch)));
+  put(body, std::to_string(artifact.blocks_per_sm));
   put(body, std::to_string(artifact.entries.size()));
   for (const Entry& entry : artifact.entries) {
     put(body, entry.name);
-    for (int64_t number :
-         {int64_t{entry.tile.m}, int64_t{entry.tile.n}, int64_t{entry.threads}, entry.shared_bytes})
+    for (int64_t number : {int64_t{entry.tile.m}, int64_t{entry.tile.n}, int64_t{entry.threads},
+                           entry.shared_bytes, int64_t{entry.persistent ? 1 : 0}})
       put(body, std::to_string(number));
   }
   put(body, artifact.ptx);
@@ -103,6 +104,7 @@ std::optional<Artifact> unpack(const std::string& key, const std::string& bytes)
   const std::string spec = fields.take();
   Artifact out;
   out.batch = static_cast<dsl::Batch>(fields.take_number<int>());
+  out.blocks_per_sm = fields.take_number<int>();
   const auto entries = fields.take_number<size_t>();
   for (size_t i = 0; i < entries && fields.good(); ++i) {
     Entry entry{.name = fields.take()};
@@ -110,6 +112,7 @@ std::optional<Artifact> unpack(const std::string& key, const std::string& bytes)
     entry.tile.n = fields.take_number<int>();
     entry.threads = fields.take_number<int>();
     entry.shared_bytes = fields.take_number<int64_t>();
+    entry.persistent = fields.take_number<int>() != 0;
     out.entries.push_back(std::move(entry));
   }
   out.ptx = fields.take();

@@ -105,6 +105,7 @@ Result<const tilec_context::Loaded*> tilec_context::kernel_for(const GemmProblem
     const bool same_batch = other.back() == name.back();
     if (same_batch && kernel.text == loaded.text) {
       loaded.kernel = kernel.kernel;
+      loaded.blocks_per_sm = kernel.blocks_per_sm;
       return &kernels_.emplace(name, std::move(loaded)).first->second;
     }
   }
@@ -114,13 +115,15 @@ Result<const tilec_context::Loaded*> tilec_context::kernel_for(const GemmProblem
   Result<KernelId> kernel = device_->load(*artifact);
   if (!kernel) return tl::unexpected(std::move(kernel.error()));
   loaded.kernel = *kernel;
+  loaded.blocks_per_sm = artifact->blocks_per_sm;
   return &kernels_.emplace(name, std::move(loaded)).first->second;
 }
 
 // Grows where it has to. Freeing waits for the launches that still use the old one.
-Result<void> tilec_context::give_workspace(const dsl::Spec& spec, const Call& call,
-                                           KernelArguments& arguments) {
-  const int64_t needed = workspace_needed(spec, call.problem.shape, call.problem.batch);
+Result<void> tilec_context::give_workspace(const Loaded& kernel, Call& call) {
+  const int64_t needed =
+      workspace_needed(kernel.spec, call.problem.shape, call.problem.batch,
+                       blocks_at_once(device_->info().sm_count, kernel.blocks_per_sm));
   if (needed == 0) return {};
   Buffer& workspace = workspaces_[stream_];
   if (workspace.bytes() < needed) {
@@ -135,8 +138,8 @@ Result<void> tilec_context::give_workspace(const dsl::Spec& spec, const Call& ca
     if (!larger) return tl::unexpected(std::move(larger.error()));
     workspace = std::move(*larger);
   }
-  arguments.workspace = workspace.address();
-  arguments.workspace_bytes = workspace.bytes();
+  call.arguments.workspace = workspace.address();
+  call.arguments.workspace_bytes = workspace.bytes();
   return {};
 }
 
@@ -148,7 +151,7 @@ Result<void> tilec_context::multiply(Call call) {
   if (call.arguments.alpha == 0) problem->shape.k = call.arguments.k = 0;  // A and B are not read
   const Result<const Loaded*> kernel = kernel_for(*problem);
   if (!kernel) return tl::unexpected(kernel.error());
-  TILEC_TRY(give_workspace((*kernel)->spec, call, call.arguments));
+  TILEC_TRY(give_workspace(**kernel, call));
   call.arguments.stream = stream_;
   last_spec = (*kernel)->text;
   last_choice = (*kernel)->why;

@@ -40,14 +40,14 @@ struct tilec_context {
  private:
   struct Loaded {
     tilec::dsl::Spec spec;
+    int blocks_per_sm = 1;
     tilec::KernelId kernel{};
     std::string text;  // the completed spec
     std::string why;
   };
   tilec::Result<const Loaded*> kernel_for(const tilec::GemmProblem& problem);
   tilec::Result<tilec::Artifact> artifact_of(const tilec::dsl::Spec& spec, tilec::dsl::Batch batch);
-  tilec::Result<void> give_workspace(const tilec::dsl::Spec& spec, const tilec::Call& call,
-                                     tilec::KernelArguments& arguments);
+  tilec::Result<void> give_workspace(const Loaded& kernel, tilec::Call& call);
 
   std::unique_ptr<tilec::Device> device_;
   std::string target_;
