@@ -19,12 +19,13 @@ struct Loop {
   std::optional<double> cycles_per_fma;
 };
 
-// Of the first kernel: a cubin of ours holds one.
-Loop read_loop(std::span<const uint8_t> file) {
+// Of the kernel of that name: where blocks share K, the cubin holds another that adds up.
+Loop read_loop(std::span<const uint8_t> file, const std::string& name) {
   Loop loop;
   const dsl::Result<sass::Cubin> cubin = sass::read_cubin(file);
   if (!cubin) return loop;
-  const sass::Kernel& kernel = cubin->kernels.front();
+  const sass::Kernel* named = cubin->find(name);
+  const sass::Kernel& kernel = named != nullptr ? *named : cubin->kernels.front();
   loop.registers = kernel.registers;
   const std::vector<sass::Instruction> all = sass::decode_all(kernel.words, cubin->sm);
   const sass::Flow flow = sass::find_flow(all);
@@ -46,8 +47,9 @@ std::string cycles(const std::optional<double>& value) {
 
 BackEnd describe_back_end(const Artifact& artifact, const Target& target) {
   const SassReport& sass = artifact.sass;
-  const Loop now = read_loop(artifact.cubin);
-  const Loop before = sass.rewritten ? read_loop(sass.assembled) : now;
+  const std::string& name = artifact.spec.name;
+  const Loop now = read_loop(artifact.cubin, name);
+  const Loop before = sass.rewritten ? read_loop(sass.assembled, name) : now;
   return {.rewritten = sass.rewritten,
           .why_not = sass.rewritten        ? std::string()
                      : !artifact.spec.sass ? std::string("the spec says `sass off`")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compiler/report/back_end.h"
 #include "compiler/sass/cubin.h"
 #include "runtime/device_operands.h"
 #include "runtime/launches.h"
@@ -245,6 +246,10 @@ TEST(StreamK, HasItsLoopRewritten) {
   ASSERT_TRUE(artifact) << dsl::render(artifact.error());
   if (artifact->cubin.empty()) GTEST_SKIP() << "no assembler";
   EXPECT_TRUE(artifact->sass.rewritten) << artifact->sass.why_not;
+  // Its figures are that loop's, and not those of the kernel that adds up.
+  const BackEnd back_end = describe_back_end(*artifact, *find_target("sm_90a"));
+  ASSERT_TRUE(back_end.cycles_per_fma && back_end.cycles_per_fma_assembled);
+  EXPECT_LT(*back_end.cycles_per_fma, *back_end.cycles_per_fma_assembled);
 }
 
 TEST(Persistent, ComputesEveryTile) {
