@@ -128,7 +128,8 @@ Entry entry_of(const ir::Kernel& kernel, int64_t shared_bytes) {
           .tile = kernel.tile,
           .threads = kernel.map.threads(),
           .shared_bytes = shared_bytes,
-          .persistent = kernel.persistent};
+          .persistent = kernel.persistent,
+          .awaits_before = ir::awaits_launch_before(kernel)};
 }
 
 }  // namespace

@@ -86,7 +86,10 @@ Result<std::vector<Launch>> plan_launches(const KernelCode& code, const KernelAr
       if (code.entries[entry].persistent)
         blocks =
             std::min(blocks, static_cast<uint32_t>(std::max(1, sm_count) * code.blocks_per_sm));
-      out.push_back({entry, {blocks, shares, matrices}, parameters_of(code, here)});
+      out.push_back({.entry = entry,
+                     .grid = {blocks, shares, matrices},
+                     .early = code.entries[entry].awaits_before,
+                     .parameters = parameters_of(code, here)});
     }
   }
   return out;

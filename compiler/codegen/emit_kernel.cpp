@@ -40,6 +40,11 @@ void Emitter::emit() {
   builder_.SetCurrentDebugLocation(llvm::DILocation::get(
       module_->getContext(), static_cast<unsigned>(lines_before_ + 1), 1, subprogram_));
   line_ = lines_before_ + ir::first_op_line(kernel_);
+  if (ir::lets_next_start(kernel_))
+    builder_.CreateIntrinsic(builder_.getVoidTy(),
+                             llvm::Intrinsic::nvvm_griddepcontrol_launch_dependents, {});
+  if (ir::awaits_launch_before(kernel_))
+    builder_.CreateIntrinsic(builder_.getVoidTy(), llvm::Intrinsic::nvvm_griddepcontrol_wait, {});
   if (kernel_.persistent) {
     every_tile();
   } else {
@@ -193,6 +198,14 @@ llvm::Type* Emitter::vector_type(int width) {
   return llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(width));
 }
 
+llvm::Value* Emitter::vector_of(llvm::ArrayRef<Value*> elements) {
+  if (elements.size() == 1) return elements[0];
+  Value* out = llvm::PoisonValue::get(vector_type(static_cast<int>(elements.size())));
+  for (uint64_t i = 0; i < elements.size(); ++i)
+    out = builder_.CreateInsertElement(out, elements[i], i);
+  return out;
+}
+
 // Which tile of C, by its number in the order of `raster`: the block's, along x of the grid.
 void Emitter::locate_block() {
   const auto tiles = [&](Value* extent, int tile) { return tiles_along(extent, tile); };
@@ -225,8 +238,24 @@ void Emitter::locate_block() {
       break;
     }
   }
-  block_m_ = scaled(tile_m, kernel_.tile.m);
-  block_n_ = scaled(tile_n, kernel_.tile.n);
+  own_m_ = scaled(tile_m, kernel_.tile.m);
+  own_n_ = scaled(tile_n, kernel_.tile.n);
+  block_m_ = inside(ir::Axis::m, own_m_, m_, kernel_.tile.m);
+  block_n_ = inside(ir::Axis::n, own_n_, n_, kernel_.tile.n);
+}
+
+// Where a tile begins that is moved back inside C: at the border less the tile, if that is a place
+// where the vectors along this axis may begin.
+llvm::Value* Emitter::inside(ir::Axis axis, Value* origin, Value* extent, int tile) {
+  if (kernel_.exact) return origin;
+  int vector = 1;
+  for (const ir::Storage& s : kernel_.storage)
+    if (s.space == ir::Space::global && s.column_axis == axis) vector = std::max(vector, s.vector);
+  Value* last = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, extent, i32(tile));
+  Value* moved = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, origin, last);
+  if (vector == 1) return moved;
+  Value* odd = builder_.CreateAnd(last, i32(vector - 1));
+  return builder_.CreateSelect(builder_.CreateICmpEQ(odd, i32(0)), moved, origin);
 }
 
 // The lane's coordinates along m and n: the rule is dsl::lane_position.

@@ -42,6 +42,11 @@
 // - `persistent`: a block computes one tile after the other, every so many-th as there are blocks,
 //   with a barrier between two. All copies of a tile have landed by its end.
 // - A global storage in `parts` is a workspace, one M x N matrix for each block of a tile.
+// - A tile that would reach over the border of C is moved back inside, along each axis where C is
+// at
+//   least as long as the tile and the vectors allow it. It then shares elements with the tile
+//   before it: both blocks compute them, and the one before stores them. None of an `exact` kernel
+//   is.
 // - `slices` = ceil(K / tile.k). `whole`: the block's tile lies inside C, and the base and leading
 //   dimension of each operand allow its vector width. `full`: slices that may be copied without a
 //   guard: K / tile.k if the block is whole, else 0; in an `exact` kernel always `slices`.
@@ -62,6 +67,9 @@
 //   element that is there. A guarded store whose expression reads c only through products with beta
 //   reads no c where beta is 0; an unguarded one reads what it names.
 // - A store into parts goes to the block's own. `sum acc = w`: w[0] + w[1] + ..., in this order.
+// From
+//   sm_90 on, the kernel that sums starts while the one that stores is at work, and waits for its
+//   end by itself.
 // - Loops run zero or more times. Their variables are visible in their bodies alone.
 #pragma once
 
@@ -179,6 +187,11 @@ struct Kernel {
   Id find(const std::string& storage_name) const;  // -1 if there is none
   const Storage& at(Id id) const { return storage[static_cast<size_t>(id)]; }
 };
+
+/// Whether the kernel stores parts that the next launch sums, or sums them, on a target where the
+/// next may start early.
+bool lets_next_start(const Kernel& kernel);
+bool awaits_launch_before(const Kernel& kernel);
 
 /// Element offset of (k, x) within one slot, x along the other axis; the same rule as
 /// dsl::shared_offset.
