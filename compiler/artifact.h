@@ -43,9 +43,10 @@ struct Dump {
 struct Entry {
   std::string name;
   dsl::Extent tile;
-  int threads = 0;           // per block
-  int64_t shared_bytes = 0;  // per block, dynamic
-  bool persistent = false;   // any number of blocks along x computes all tiles
+  int threads = 0;             // per block
+  int64_t shared_bytes = 0;    // per block, dynamic
+  bool persistent = false;     // any number of blocks along x computes all tiles
+  bool awaits_before = false;  // waits by itself for the end of the launch before it
 };
 
 /// Every entry's parameters, in order: a, b, c (pointers to global memory), m, n, k (s32, >= 0),

@@ -133,7 +133,8 @@ Entry entry_of(const ir::Kernel& kernel, int64_t shared_bytes) {
           .tile = kernel.tile,
           .threads = kernel.map.threads(),
           .shared_bytes = shared_bytes,
-          .persistent = kernel.persistent};
+          .persistent = kernel.persistent,
+          .awaits_before = ir::awaits_launch_before(kernel)};
 }
 
 }  // namespace
@@ -160,7 +161,8 @@ dsl::Result<Artifact> compile(const dsl::Spec& spec, const Target& target,
   out.entries.push_back(entry_of(kernels.back(), out.derived.shared_bytes));
   if (spec.split_k > 1 || spec.stream_k) {
     kernels.push_back(
-        lower(watch.after("build_sum", passes::build_sum(spec, options.batch)), false, watch));
+        lower(watch.after("build_sum", passes::build_sum(spec, out.derived, options.batch)), false,
+              watch));
     out.entries.push_back(entry_of(kernels.back(), 0));
   }
   if (watch.failed()) return tl::unexpected(watch.error());

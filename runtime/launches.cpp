@@ -113,10 +113,11 @@ Result<std::vector<Launch>> plan_launches(const KernelCode& code, const KernelAr
     for (size_t entry = 0; entry < code.entries.size(); ++entry) {
       const uint32_t shares = entry == 0 ? static_cast<uint32_t>(code.spec.split_k) : 1;
       const int64_t blocks = blocks_of(code, entry, shape, stream, at_once);
-      if (blocks > 0)
-        out.push_back({entry,
-                       {static_cast<uint32_t>(blocks), shares, matrices},
-                       parameters_of(code, here, stream)});
+      if (blocks == 0) continue;
+      out.push_back({.entry = entry,
+                     .grid = {static_cast<uint32_t>(blocks), shares, matrices},
+                     .early = code.entries[entry].awaits_before,
+                     .parameters = parameters_of(code, here, stream)});
     }
   }
   return out;

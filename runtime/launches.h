@@ -26,6 +26,7 @@ using Parameter = std::variant<uint64_t, int64_t, int32_t, float>;
 struct Launch {
   size_t entry = 0;  // index into KernelCode::entries
   std::array<uint32_t, 3> grid{1, 1, 1};
+  bool early = false;  // may start while the one before is at work: it waits for its end by itself
   std::vector<Parameter> parameters;
 };
 

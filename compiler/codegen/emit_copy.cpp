@@ -120,14 +120,8 @@ void Emitter::put(const ir::Op& op) {
     const Access here = access(operand, pass);
     only_if(here.active, [&] {
       for (int e = 0; e < map.vector; e += width) {
-        Value* stored = in[static_cast<size_t>(pass * map.vector + e)];
-        if (width > 1) {
-          stored = llvm::PoisonValue::get(vector_type(width));
-          for (int w = 0; w < width; ++w)
-            stored = builder_.CreateInsertElement(
-                stored, in[static_cast<size_t>(pass * map.vector + e + w)],
-                static_cast<uint64_t>(w));
-        }
+        Value* stored = vector_of(llvm::ArrayRef(in).slice(
+            static_cast<size_t>(pass * map.vector + e), static_cast<size_t>(width)));
         builder_.CreateAlignedStore(stored, ring_pointer(operand, op, here.row, here.column, e),
                                     llvm::Align(static_cast<uint64_t>(width) * kElementBytes));
       }

@@ -3,6 +3,7 @@
 // What is left of a row from some column on is its `room`: 0 where the row lies outside. Element
 // `across` of the row exists where across < room. Predicated accesses are written as inline
 // assembly, since a branch for each would cost more than all the rest of a kernel to compile.
+#include <fmt/format.h>
 #include <llvm/IR/InlineAsm.h>
 
 #include "compiler/codegen/emitter.h"
@@ -11,6 +12,15 @@ namespace tilec::codegen {
 namespace {
 
 constexpr int kElementBytes = 4;
+
+std::string vector_word(int width) {
+  return width == 1 ? "" : fmt::format(".v{}", width);
+}
+
+// In the braces of inline assembly `{` and `}` alone stand for themselves.
+std::string braced(const std::string& places, int width) {
+  return width == 1 ? places : "{" + places + "}";
+}
 
 }  // namespace
 
@@ -38,16 +48,83 @@ llvm::Value* Emitter::read_if(Value* room, int across, Value* line, bool read_on
                                     i32(int64_t{across} * kElementBytes)});
 }
 
-void Emitter::write_if(Value* room, int across, Value* line, Value* element) {
+// `skipped` of the row's elements belong to another block. One comparison tells on both sides: what
+// lies before them is, less `skipped`, a very large number.
+void Emitter::write_if(Value* skipped, Value* room, int across, Value* line, Value* element) {
   llvm::Type* word = builder_.getInt32Ty();
   llvm::Type* address = builder_.getInt64Ty();
   llvm::InlineAsm* write = llvm::InlineAsm::get(
       llvm::FunctionType::get(builder_.getVoidTy(),
                               {word, word, address, word, builder_.getFloatTy()}, false),
       "{ .reg .pred p; setp.gt.u32 p, $0, $1; @p st.global.f32 [$2+$3], $4; }",
-      "r,n,l,n,f,~{memory}", true);
-  builder_.CreateCall(write, {room, i32(across), builder_.CreatePtrToInt(line, address),
+      "r,r,l,n,f,~{memory}", true);
+  Value* left = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, room, skipped);
+  builder_.CreateCall(write, {left, builder_.CreateSub(i32(across), skipped),
+                              builder_.CreatePtrToInt(line, address),
                               i32(int64_t{across} * kElementBytes), element});
+}
+
+// How many elements of a row from some column on belong to the tile before: all of them above the
+// block's own first row.
+llvm::Value* Emitter::shared_in_row(Value* row, Value* column) {
+  Value* skipped = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, own_n_, column);
+  return builder_.CreateSelect(builder_.CreateICmpUGE(row, own_m_), skipped, i32(-1));
+}
+
+// `width` elements of C from `across` on, a vector or one; 0 where they are another block's. No
+// vector is shared in part: tiles begin where vectors do.
+llvm::Value* Emitter::read_own(Value* shared, int across, Value* line, int width) {
+  llvm::Type* real = builder_.getFloatTy();
+  const std::vector<llvm::Type*> each(static_cast<size_t>(width), real);
+  llvm::Type* result = width == 1 ? real : llvm::StructType::get(module_->getContext(), each);
+  std::string clear;
+  std::string places;
+  std::string constraints;
+  for (int w = 0; w < width; ++w) {
+    clear += fmt::format(" mov.f32 ${}, 0f00000000;", w);
+    places += fmt::format("{}${}", w == 0 ? "" : ", ", w);
+    constraints += "=&f,";
+  }
+  const std::string text = fmt::format(
+      "{{ .reg .pred p; setp.le.u32 p, ${0}, ${1};{2} @p ld.global{3}.f32 {4}, [${5}+${6}]; }}",
+      width, width + 1, clear, vector_word(width), braced(places, width), width + 2, width + 3);
+  llvm::Type* word = builder_.getInt32Ty();
+  llvm::Type* address = builder_.getInt64Ty();
+  llvm::InlineAsm* read =
+      llvm::InlineAsm::get(llvm::FunctionType::get(result, {word, word, address, word}, false),
+                           text, constraints + "r,n,l,n", false);
+  Value* loaded =
+      builder_.CreateCall(read, {shared, i32(across), builder_.CreatePtrToInt(line, address),
+                                 i32(int64_t{across} * kElementBytes)});
+  if (width == 1) return loaded;
+  Values out;
+  for (unsigned w = 0; w < static_cast<unsigned>(width); ++w)
+    out.push_back(builder_.CreateExtractValue(loaded, w));
+  return vector_of(out);
+}
+
+void Emitter::write_own(Value* shared, int across, Value* line, llvm::ArrayRef<Value*> elements) {
+  const auto width = static_cast<int>(elements.size());
+  llvm::Type* word = builder_.getInt32Ty();
+  llvm::Type* address = builder_.getInt64Ty();
+  std::vector<llvm::Type*> types = {word, word, address, word};
+  Values arguments = {shared, i32(across), builder_.CreatePtrToInt(line, address),
+                      i32(int64_t{across} * kElementBytes)};
+  std::string places;
+  std::string constraints = "r,n,l,n";
+  for (int w = 0; w < width; ++w) {
+    types.push_back(builder_.getFloatTy());
+    arguments.push_back(elements[static_cast<size_t>(w)]);
+    places += fmt::format("{}${}", w == 0 ? "" : ", ", w + 4);
+    constraints += ",f";
+  }
+  const std::string text =
+      fmt::format("{{ .reg .pred p; setp.le.u32 p, $0, $1; @p st.global{}.f32 [$2+$3], {}; }}",
+                  vector_word(width), braced(places, width));
+  builder_.CreateCall(
+      llvm::InlineAsm::get(llvm::FunctionType::get(builder_.getVoidTy(), types, false), text,
+                           constraints + ",~{memory}", true),
+      arguments);
 }
 
 }  // namespace tilec::codegen

@@ -40,9 +40,14 @@ void Emitter::emit() {
   builder_.SetCurrentDebugLocation(llvm::DILocation::get(
       module_->getContext(), static_cast<unsigned>(lines_before_ + 1), 1, subprogram_));
   line_ = lines_before_ + ir::first_op_line(kernel_);
+  if (ir::lets_next_start(kernel_))
+    builder_.CreateIntrinsic(builder_.getVoidTy(),
+                             llvm::Intrinsic::nvvm_griddepcontrol_launch_dependents, {});
+  if (ir::awaits_launch_before(kernel_))
+    builder_.CreateIntrinsic(builder_.getVoidTy(), llvm::Intrinsic::nvvm_griddepcontrol_wait, {});
   if (kernel_.persistent) {
     every_tile();
-  } else if (streams() && !sums_stretches()) {
+  } else if (streams() && !ir::sums(kernel_)) {
     every_tile_of_stretch();
   } else {
     tile();
@@ -95,7 +100,7 @@ llvm::Value* Emitter::tiles_along(Value* extent, int tile) {
 // Block, thread and operands are located anew before each op of the top level, so that what the
 // guarded loop and the epilogue need does not occupy registers in the steady loop.
 void Emitter::locate() {
-  if (streams()) sums_stretches() ? locate_tile_of_sum() : locate_stretch();
+  if (streams()) ir::sums(kernel_) ? locate_tile_of_sum() : locate_stretch();
   locate_block();
   locate_thread();
   locate_share();
@@ -203,6 +208,14 @@ llvm::Type* Emitter::vector_type(int width) {
   return llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(width));
 }
 
+llvm::Value* Emitter::vector_of(llvm::ArrayRef<Value*> elements) {
+  if (elements.size() == 1) return elements[0];
+  Value* out = llvm::PoisonValue::get(vector_type(static_cast<int>(elements.size())));
+  for (uint64_t i = 0; i < elements.size(); ++i)
+    out = builder_.CreateInsertElement(out, elements[i], i);
+  return out;
+}
+
 // Which tile of C, by its number in the order of `raster`: the block's, along x of the grid.
 void Emitter::locate_block() {
   const dsl::Extent extent = streams() ? kernel_.stream.tile : kernel_.tile;
@@ -236,11 +249,28 @@ void Emitter::locate_block() {
       break;
     }
   }
-  block_m_ = scaled(tile_m, extent.m);
-  block_n_ = scaled(tile_n, extent.n);
+  own_m_ = scaled(tile_m, extent.m);
+  own_n_ = scaled(tile_n, extent.n);
+  block_m_ = inside(ir::Axis::m, own_m_, m_, extent.m);
+  block_n_ = inside(ir::Axis::n, own_n_, n_, extent.n);
   if (sub_m_ == nullptr) return;
   block_m_ = builder_.CreateAdd(block_m_, sub_m_);
   block_n_ = builder_.CreateAdd(block_n_, sub_n_);
+}
+
+// Where a tile begins that is moved back inside C: at the border less the tile, if that is a place
+// where the vectors along this axis may begin. Of stream_k both kernels have to move it alike.
+llvm::Value* Emitter::inside(ir::Axis axis, Value* origin, Value* extent, int tile) {
+  if (kernel_.exact) return origin;
+  int vector = 1;
+  for (const ir::Storage& s : kernel_.storage)
+    if (s.space == ir::Space::global && s.column_axis == axis) vector = std::max(vector, s.vector);
+  if (streams()) vector = axis == ir::Axis::m ? kernel_.stream.starts.m : kernel_.stream.starts.n;
+  Value* last = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, extent, i32(tile));
+  Value* moved = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, origin, last);
+  if (vector == 1) return moved;
+  Value* odd = builder_.CreateAnd(last, i32(vector - 1));
+  return builder_.CreateSelect(builder_.CreateICmpEQ(odd, i32(0)), moved, origin);
 }
 
 // The lane's coordinates along m and n: the rule is dsl::lane_position.
@@ -376,7 +406,7 @@ void Emitter::locate_share() {
 
 // `whole` and `full`, as kernel.h defines them.
 void Emitter::count_slices() {
-  const bool shares = kernel_.split_k > 1 || (streams() && !sums_stretches());
+  const bool shares = kernel_.split_k > 1 || (streams() && !ir::sums(kernel_));
   if (!shares) slices_ = slices_of_k();
   if (kernel_.exact) {
     whole_ = builder_.getTrue();

@@ -68,7 +68,7 @@ void Emitter::sum(const ir::Op& op) {
       for (int j = 0; j < map.each.n; j += width) {
         const int across = element_offset(false, j);
         Value* loaded =
-            op.guard ? read_if(room, across, line, true)
+            op.guard ? read_if(room, across, line, false)
                      : builder_.CreateAlignedLoad(vector_type(width), advance(line, i64(across)),
                                                   llvm::Align(static_cast<uint64_t>(width) * 4));
         for (int w = 0; w < width; ++w) {
@@ -92,7 +92,8 @@ void Emitter::store(const ir::Op& op) {
     return;
   }
   for (int i = 0; i < kernel_.map.each.m; ++i)
-    store_row(op, i, advance(first, scaled(to.leading, element_offset(true, i))));
+    store_row(op, i, advance(first, scaled(to.leading, element_offset(true, i))),
+              builder_.CreateAdd(row, i32(element_offset(true, i))), column);
 }
 
 // A loop over the rows of the thread's tile. Registers cannot be indexed, so each trip stores the
@@ -132,7 +133,9 @@ void Emitter::store_guarded(const ir::Op& op, Value* first, Value* row, Value* c
   builder_.SetInsertPoint(after);
 }
 
-void Emitter::store_row(const ir::Op& op, int i, Value* line) {
+// No tile of an exact kernel is moved, and stretches keep all of a tile; of any other, what is the
+// tile before's is left to it.
+void Emitter::store_row(const ir::Op& op, int i, Value* line, Value* row, Value* column) {
   const ir::ThreadMap& map = kernel_.map;
   const Values& acc = values(op.from);
   const bool reads = dsl::reads_c(op.epilogue) != dsl::ReadsC::never;
@@ -140,26 +143,38 @@ void Emitter::store_row(const ir::Op& op, int i, Value* line) {
   while (map.pieces.n % width != 0) width /= 2;
   const llvm::Align align(static_cast<uint64_t>(width) * kElementBytes);
   llvm::Type* type = vector_type(width);
+  const bool all = kernel_.exact || kernel_.at(op.to).stretches;
+  Value* shared = all ? nullptr : shared_in_row(row, column);
   for (int j = 0; j < map.each.n; j += width) {
-    Value* pointer = advance(line, i64(element_offset(false, j)));
-    Value* old = reads ? builder_.CreateAlignedLoad(type, pointer, align) : nullptr;
-    Value* stored = llvm::PoisonValue::get(type);
+    const int across = element_offset(false, j);
+    Value* pointer = advance(line, i64(across));
+    Value* old = nullptr;
+    if (reads)
+      old = all ? builder_.CreateAlignedLoad(type, pointer, align)
+                : read_own(shared, across, line, width);
+    Values results;
     for (int w = 0; w < width; ++w) {
-      const auto lane = static_cast<uint64_t>(w);
-      Value* c = reads && width > 1 ? builder_.CreateExtractElement(old, lane) : old;
-      Value* result = evaluate(op.epilogue, acc[static_cast<size_t>(i * map.each.n + j + w)], c);
-      stored = width == 1 ? result : builder_.CreateInsertElement(stored, result, lane);
+      Value* c =
+          reads && width > 1 ? builder_.CreateExtractElement(old, static_cast<uint64_t>(w)) : old;
+      results.push_back(evaluate(op.epilogue, acc[static_cast<size_t>(i * map.each.n + j + w)], c));
     }
-    builder_.CreateAlignedStore(stored, pointer, align);
+    if (all) {
+      builder_.CreateAlignedStore(vector_of(results), pointer, align);
+    } else {
+      write_own(shared, across, line, results);
+    }
   }
 }
 
 // Element by element, each access under a predicate of its own: `across < room`, where room is what
-// is left of C's columns, or 0 below its last row.
+// is left of C's columns, or 0 below its last row. What a moved tile shares with the one before it
+// is that one's to store.
 void Emitter::store_guarded_row(const ir::Op& op, const Values& acc, Value* line, Value* row,
                                 Value* column) {
   const Operand& to = operand(op.to);
   Value* room = room_in_row(to, row, column);
+  room = builder_.CreateSelect(builder_.CreateICmpUGE(row, own_m_), room, i32(0));
+  Value* skipped = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, own_n_, column);
   Value* room_to_read = room;
   const dsl::ReadsC reads = dsl::reads_c(op.epilogue);
   if (reads == dsl::ReadsC::unless_beta_zero)
@@ -167,8 +182,12 @@ void Emitter::store_guarded_row(const ir::Op& op, const Values& acc, Value* line
         builder_.CreateSelect(condition({.kind = ir::ConditionKind::beta_is_zero}), i32(0), room);
   for (size_t j = 0; j < acc.size(); ++j) {
     const int across = element_offset(false, static_cast<int>(j));
-    Value* old = reads == dsl::ReadsC::never ? nullptr : read_if(room_to_read, across, line, false);
-    write_if(room, across, line, evaluate(op.epilogue, acc[j], old));
+    Value* old = nullptr;
+    if (reads != dsl::ReadsC::never) {
+      Value* own = builder_.CreateICmpUGE(i32(across), skipped);
+      old = read_if(builder_.CreateSelect(own, room_to_read, i32(0)), across, line, false);
+    }
+    write_if(skipped, room, across, line, evaluate(op.epilogue, acc[j], old));
   }
 }
 

@@ -3,8 +3,6 @@
 // The slices of the first `tiles` tiles, tile by tile in the order of K, are dealt to `blocks`
 // blocks in stretches that differ by one slice at most: dsl/shape.h, stream_of. No stretch is
 // longer than a tile, so that it touches one tile or two.
-#include <algorithm>
-
 #include "compiler/codegen/emitter.h"
 
 namespace tilec::codegen {
@@ -15,16 +13,6 @@ constexpr unsigned kStreamBlocks = 13;
 constexpr int kTilesOfStretch = 2;
 
 }  // namespace
-
-// The kernel that adds up has blocks of its own size.
-bool Emitter::sums_stretches() const {
-  const auto sums = [](const ir::Block& ops, const auto& self) -> bool {
-    return std::any_of(ops.begin(), ops.end(), [&](const ir::Op& op) {
-      return op.kind == ir::OpKind::sum || self(op.body, self) || self(op.otherwise, self);
-    });
-  };
-  return sums(kernel_.ops, sums);
-}
 
 // All ops once, and once more where a stretch goes on in the next tile. The barrier between the two
 // keeps the slices of one from the copies of the other.

@@ -72,6 +72,7 @@ class Emitter {
   void describe_source();
   void locate();
   void locate_block();
+  Value* inside(ir::Axis axis, Value* origin, Value* extent, int tile);
   void locate_thread();
   std::pair<Value*, Value*> locate_lane(Value* lane);
   void locate_share();
@@ -89,7 +90,6 @@ class Emitter {
 
   // emit_stream.cpp
   bool streams() const { return kernel_.stream.tile_k != 0; }
-  bool sums_stretches() const;
   void every_tile_of_stretch();
   Stretches stretches();
   Value* stretch_begin(const Stretches& all, Value* block);
@@ -139,7 +139,10 @@ class Emitter {
   Value* room_in_row(const Operand& operand, Value* row, Value* column);
   Value* element_pointer(const Operand& operand, Value* row, Value* column);
   Value* read_if(Value* room, int across, Value* line, bool read_only);
-  void write_if(Value* room, int across, Value* line, Value* element);
+  Value* shared_in_row(Value* row, Value* column);
+  Value* read_own(Value* shared, int across, Value* line, int width);
+  void write_own(Value* shared, int across, Value* line, llvm::ArrayRef<Value*> elements);
+  void write_if(Value* skipped, Value* room, int across, Value* line, Value* element);
 
   // emit_compute.cpp
   void fragment_from_ring(const ir::Op& op);
@@ -153,7 +156,7 @@ class Emitter {
   void store(const ir::Op& op);
   void sum(const ir::Op& op);
   Value* first_element(const Operand& operand);
-  void store_row(const ir::Op& op, int i, Value* line);
+  void store_row(const ir::Op& op, int i, Value* line, Value* row, Value* column);
   void store_guarded(const ir::Op& op, Value* first, Value* row, Value* column);
   void store_guarded_row(const ir::Op& op, const Values& acc, Value* line, Value* row,
                          Value* column);
@@ -168,6 +171,7 @@ class Emitter {
   }
   Value* scaled(Value* value, int64_t factor);  // value * factor, same type
   llvm::Type* vector_type(int width);
+  Value* vector_of(llvm::ArrayRef<Value*> elements);  // one alone stays as it is
   Values& values(ir::Id id) { return values_[static_cast<size_t>(id)]; }
   Operand& operand(ir::Id id) { return operands_[static_cast<size_t>(id)]; }
   int element_offset(bool along_m, int i) const;
@@ -187,6 +191,7 @@ class Emitter {
   Value* tile_ = nullptr;                            // its number, where a block computes several
   Value* turn_ = nullptr;                            // 0 or 1: of the tiles that a stretch touches
   Value *block_m_ = nullptr, *block_n_ = nullptr;    // first row and column of the block's tile
+  Value *own_m_ = nullptr, *own_n_ = nullptr;        // of what it shares with no tile before
   Value *thread_m_ = nullptr, *thread_n_ = nullptr;  // of the thread's tile within it
   Value *share_ = nullptr, *first_k_ = nullptr;      // of K: the block's number, its first element
   Value *in_parts_ = nullptr, *more_ = nullptr;      // i1: as kernel.h says; a second tile follows

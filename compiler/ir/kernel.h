@@ -7,9 +7,10 @@
 //   kernel  = "kernel" NAME "target" NAME [ "blocks_per_sm" INT ] [ "registers" INT ]
 //             [ "exact" ] [ "persistent" ] [ "synchronised" ] "{" head storage* op* "}"
 //   head    = "block" INTxINTxINT "raster" ( "rows" | "columns" | "swizzle" INT )
-//             [ "split_k" INT | "stream_k" INTxINTxINT ] [ "batch" ( "strided" | "pointers" ) ]
+//             [ "split_k" INT | stream ] [ "batch" ( "strided" | "pointers" ) ]
 //             "threads" "warps" INTxINT "lanes" INTxINT ( "rows" | "columns" | "interleaved" )
 //             "each" INTxINT "pieces" INTxINT
+//   stream  = "stream_k" INTxINTxINT "starts" INTxINT
 //   storage = "global" NAME "[" axis "," axis "]" "vector" INT [ "parts" INT | "stretches" ]
 //           | "shared" NAME "[" axis INT "," axis INT "]" "stages" INT "stride" INT
 //             "vector" INT [ "swizzle" INT ]
@@ -37,7 +38,8 @@
 // - `split_k N`: N blocks compute one tile, each from a share of K: ceil(ceil(K / tile.k) / N)
 //   slices, the last ones fewer or none. For each of them K is its share: slice 0 is the first of
 //   it, and `slices` and `full` count no others.
-// - `stream_k MxNxK`: the slices of the first tiles of C, of this size, are shared out to blocks, a
+// - `stream_k MxNxK starts ...`: the slices of the first tiles of C, of this size, are shared out
+// to blocks, a
 //   stretch for each that touches two tiles at most (dsl/shape.h, stream_of); of the other tiles
 //   each is a block's. A block runs all ops once for each tile that it touches, with a barrier
 //   between two, and K is its share of it, as with `split_k`. `in_parts`: it has not all slices of
@@ -49,6 +51,11 @@
 // - A global storage in `parts` is a workspace, one M x N matrix for each block of a tile; one in
 //   `stretches` has two tiles for each block that has a stretch: of the first tile that it touches,
 //   and of the second. Stretches have no edges: all of a tile may be touched.
+// - A tile that would reach over the border of C is moved back inside, along each axis where C is
+// at
+//   least as long as the tile and the vectors allow it. It then shares elements with the tile
+//   before it: both blocks compute them, and the one before stores them. None of an `exact` kernel
+//   is.
 // - `slices` = ceil(K / tile.k). `whole`: the block's tile lies inside C, and the base and leading
 //   dimension of each operand allow its vector width. `full`: slices that may be copied without a
 //   guard: K / tile.k if the block is whole, else 0; in an `exact` kernel always `slices`.
@@ -70,6 +77,8 @@
 //   reads no c where beta is 0; an unguarded one reads what it names.
 // - A store into parts or stretches goes to the block's own. `sum acc = w`: w[0] + w[1] + ..., in
 //   this order; of stretches, those that touch the tile, in the order of K.
+//   From sm_90 on, the kernel that sums starts while the one that stores is at work, and waits for
+//   its end by itself.
 // - Loops run zero or more times. Their variables are visible in their bodies alone.
 #pragma once
 
@@ -172,6 +181,7 @@ struct ThreadMap {
 struct StreamK {
   dsl::Extent tile;
   int tile_k = 0;
+  dsl::Extent starts{1, 1};  // tiles that are moved inside C begin at multiples of these
   bool operator==(const StreamK&) const = default;
 };
 
@@ -197,6 +207,14 @@ struct Kernel {
   Id find(const std::string& storage_name) const;  // -1 if there is none
   const Storage& at(Id id) const { return storage[static_cast<size_t>(id)]; }
 };
+
+/// Whether the kernel adds up what another one left in a workspace.
+bool sums(const Kernel& kernel);
+
+/// Whether the kernel stores parts that the next launch sums, or sums them, on a target where the
+/// next may start early.
+bool lets_next_start(const Kernel& kernel);
+bool awaits_launch_before(const Kernel& kernel);
 
 /// Element offset of (k, x) within one slot, x along the other axis; the same rule as
 /// dsl::shared_offset.

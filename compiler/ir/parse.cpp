@@ -81,6 +81,8 @@ void Parser::head(Kernel& kernel) {
     kernel.split_k = number("a number of blocks");
   } else if (accept("stream_k")) {
     kernel.stream.tile = tile(kernel.stream.tile_k);
+    expect("starts");
+    kernel.stream.starts = extent();
   }
   if (accept("batch")) {
     kernel.batch = accept("pointers") ? dsl::Batch::pointers : dsl::Batch::strided;

@@ -118,8 +118,9 @@ std::string_view to_text(dsl::LaneOrder order) {
 std::string share_text(const Kernel& kernel) {
   if (kernel.split_k > 1) return fmt::format(" split_k {}", kernel.split_k);
   if (kernel.stream.tile_k == 0) return "";
-  return fmt::format(" stream_k {}x{}x{}", kernel.stream.tile.m, kernel.stream.tile.n,
-                     kernel.stream.tile_k);
+  const StreamK& stream = kernel.stream;
+  return fmt::format(" stream_k {}x{}x{} starts {}x{}", stream.tile.m, stream.tile.n, stream.tile_k,
+                     stream.starts.m, stream.starts.n);
 }
 
 std::string to_text(dsl::Batch batch) {

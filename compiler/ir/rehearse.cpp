@@ -36,12 +36,6 @@ struct Group {
   std::vector<std::pair<Id, int>> slots;
 };
 
-bool sums(const Block& ops) {
-  return std::any_of(ops.begin(), ops.end(), [](const Op& op) {
-    return op.kind == OpKind::sum || sums(op.body) || sums(op.otherwise);
-  });
-}
-
 class Rehearsal {
  public:
   Rehearsal(const Kernel& kernel, const Case& run) : kernel_(kernel), case_(run) {
@@ -52,7 +46,7 @@ class Rehearsal {
   std::string run() {
     std::string bad = block(kernel_.ops);
     // A tile that one block has all of leaves nothing to add up.
-    const int wanted = kernel_.stream.tile_k != 0 && sums(kernel_.ops) && !case_.in_parts ? 0 : 1;
+    const int wanted = kernel_.stream.tile_k != 0 && sums(kernel_) && !case_.in_parts ? 0 : 1;
     if (bad.empty() && stores_ != wanted)
       bad = fmt::format("R7: C is stored {} times, and not {}", stores_, wanted);
     if (bad.empty()) return bad;

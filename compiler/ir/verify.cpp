@@ -27,7 +27,7 @@ Complaint check_sizes(const Kernel& kernel) {
   if (int64_t{map.warps.m} * map.warps.n * map.lanes.m * map.lanes.n > kMaxThreads)
     return fmt::format("R4: {} threads; at most {} are allowed", map.threads(), kMaxThreads);
   if (const StreamK& stream = kernel.stream; stream.tile_k != 0)
-    for (int size : {stream.tile.m, stream.tile.n, stream.tile_k})
+    for (int size : {stream.tile.m, stream.tile.n, stream.tile_k, stream.starts.m, stream.starts.n})
       if (size < 1 || size > kMaxExtent || kernel.split_k > 1 || kernel.persistent)
         return fmt::format("R4: stream_k of {}x{}x{}: 1 to {} are allowed, and it stands alone",
                            stream.tile.m, stream.tile.n, stream.tile_k, kMaxExtent);

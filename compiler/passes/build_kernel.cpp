@@ -1,5 +1,6 @@
 #include "compiler/passes/build_kernel.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "compiler/passes/make_ops.h"
@@ -41,6 +42,29 @@ Storage registers(const std::string& name, int rows, Axis row = Axis::none, int 
           .columns = columns};
 }
 
+// Elements per access of a global operand, at most.
+int vector_a(const dsl::Spec& spec, const dsl::Derived& derived) {
+  return spec.copy == dsl::CopyMode::none ? derived.fragment_vector_a : derived.copy_a.vector;
+}
+
+int vector_b(const dsl::Spec& spec, const dsl::Derived& derived) {
+  return spec.copy == dsl::CopyMode::none ? derived.fragment_vector_b : derived.copy_b.vector;
+}
+
+// Elements of a row of C that a thread of the sum takes; a tile has whole ones.
+int vector_of_sum(const dsl::Spec& spec) {
+  return spec.stream_k ? dsl::widest_vector(kWidestVector, spec.tile.n) : kWidestVector;
+}
+
+// A tile begins where the vectors of each operand do that is contiguous along the axis.
+ir::StreamK stream_of(const dsl::Spec& spec, const dsl::Derived& derived) {
+  const int along_m = spec.layout.a_transposed ? vector_a(spec, derived) : 1;
+  const int along_n = spec.layout.b_transposed ? 1 : vector_b(spec, derived);
+  return {spec.tile,
+          spec.tile_k,
+          {along_m, std::max({along_n, derived.vector_c, vector_of_sum(spec)})}};
+}
+
 ir::Kernel head(const dsl::Spec& spec, const dsl::Derived& derived, dsl::Batch batch) {
   ir::Kernel kernel;
   kernel.name = spec.name;
@@ -52,7 +76,7 @@ ir::Kernel head(const dsl::Spec& spec, const dsl::Derived& derived, dsl::Batch b
   kernel.tile_k = spec.tile_k;
   kernel.raster = spec.raster;
   kernel.split_k = spec.split_k;
-  if (spec.stream_k) kernel.stream = {spec.tile, spec.tile_k};
+  if (spec.stream_k) kernel.stream = stream_of(spec, derived);
   kernel.persistent = spec.persistent;
   kernel.batch = batch;
   kernel.map = {.warps = derived.warp_grid,
@@ -105,11 +129,9 @@ ir::Kernel build_kernel(const dsl::Spec& spec, const dsl::Derived& derived, dsl:
   const dsl::OperandLayout& stored = spec.layout;
   const bool direct = spec.copy == dsl::CopyMode::none;
   const ir::Id a = add(global("a", stored.a_transposed ? Axis::k : Axis::m,
-                              stored.a_transposed ? Axis::m : Axis::k,
-                              direct ? derived.fragment_vector_a : derived.copy_a.vector));
+                              stored.a_transposed ? Axis::m : Axis::k, vector_a(spec, derived)));
   const ir::Id b = add(global("b", stored.b_transposed ? Axis::n : Axis::k,
-                              stored.b_transposed ? Axis::k : Axis::n,
-                              direct ? derived.fragment_vector_b : derived.copy_b.vector));
+                              stored.b_transposed ? Axis::k : Axis::n, vector_b(spec, derived)));
   const Results results = add_results(kernel, spec, derived.vector_c);
 
   const ir::Index i{"i", 0};
@@ -142,12 +164,12 @@ ir::Kernel build_kernel(const dsl::Spec& spec, const dsl::Derived& derived, dsl:
   return kernel;
 }
 
-ir::Kernel build_sum(const dsl::Spec& spec, dsl::Batch batch) {
+ir::Kernel build_sum(const dsl::Spec& spec, const dsl::Derived& derived, dsl::Batch batch) {
   // One row of a block is a warp of 32 lanes, each with a vector of C; fewer where a tile, which
   // blocks of a stretch have to fill, is narrower.
   constexpr int kLanes = 32;
   constexpr int kMostRows = 8;
-  const int vector = spec.stream_k ? dsl::widest_vector(kWidestVector, spec.tile.n) : kWidestVector;
+  const int vector = vector_of_sum(spec);
   const int lanes = spec.stream_k ? std::gcd(kLanes, spec.tile.n / vector) : kLanes;
   ir::Kernel kernel;
   kernel.name = spec.name + "_sum";
@@ -160,7 +182,7 @@ ir::Kernel build_sum(const dsl::Spec& spec, dsl::Batch batch) {
       .warps = {rows, 1}, .lanes = {1, lanes}, .each = {1, vector}, .pieces = {1, vector}};
   if (spec.stream_k) {
     kernel.raster = spec.raster;
-    kernel.stream = {spec.tile, spec.tile_k};
+    kernel.stream = stream_of(spec, derived);
   }
   Storage parts = global("w", Axis::m, Axis::n, vector);
   parts.parts = spec.split_k;

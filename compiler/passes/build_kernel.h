@@ -13,6 +13,7 @@ ir::Kernel build_kernel(const dsl::Spec& spec, const dsl::Derived& derived,
 
 /// Of a spec with `split_k`: the kernel that adds up the parts, always in the same order, and
 /// applies the epilogue. Its name is the spec's with `_sum`.
-ir::Kernel build_sum(const dsl::Spec& spec, dsl::Batch batch = dsl::Batch::none);
+ir::Kernel build_sum(const dsl::Spec& spec, const dsl::Derived& derived,
+                     dsl::Batch batch = dsl::Batch::none);
 
 }  // namespace tilec::passes

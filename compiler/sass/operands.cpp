@@ -261,6 +261,12 @@ Operands operands_of(const Instruction& instruction) {
   return out;
 }
 
+const Operand* guard_of(const Instruction& instruction, const Operands& operands) {
+  if (instruction.guard.always() || operands.reads().empty()) return nullptr;
+  const Operand& last = operands.reads().back();  // where operands_of puts it
+  return last.first == instruction.guard.predicate ? &last : nullptr;
+}
+
 Word with_register(const Instruction& instruction, Slot slot, int reg) {
   return with_bits(instruction.word, register_field(instruction, slot), 8,
                    static_cast<uint64_t>(reg));

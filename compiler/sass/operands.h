@@ -83,6 +83,9 @@ struct Operands {
   bool reads_late() const;
 };
 
+/// The predicate that guards an instruction, from the file that its kind takes; null: always run.
+const Operand* guard_of(const Instruction& instruction, const Operands& operands);
+
 Operands operands_of(const Instruction& instruction);
 
 /// The word with the general register of `slot` replaced; all other bits stay. The slot must be

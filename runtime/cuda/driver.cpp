@@ -40,6 +40,7 @@ void bind_work(Binder& binder, Driver& driver) {
   binder.bind("cuFuncSetAttribute", driver.function_set_attribute);
   binder.bind("cuFuncGetAttribute", driver.function_get_attribute);
   binder.bind("cuLaunchKernel", driver.launch_kernel);
+  binder.bind_if_there("cuLaunchKernelEx", driver.launch_kernel_ex);
 }
 
 void bind_time(Binder& binder, Driver& driver) {

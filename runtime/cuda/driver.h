@@ -45,6 +45,7 @@ struct Driver {
   decltype(&cuFuncSetAttribute) function_set_attribute;
   decltype(&cuFuncGetAttribute) function_get_attribute;
   decltype(&cuLaunchKernel) launch_kernel;
+  decltype(&cuLaunchKernelEx) launch_kernel_ex;  // null before CUDA 11.8
 
   decltype(&cuStreamCreate) stream_create;
   decltype(&cuStreamSynchronize) stream_synchronize;

@@ -109,9 +109,29 @@ Result<void> Kernel::launch_one(const Launch& launch, CUstream stream) const {
   for (Parameter& value : values)
     places.push_back(std::visit([](auto& number) -> void* { return &number; }, value));
   const auto& [x, y, z] = launch.grid;
-  const CUresult status = context_->driver().launch_kernel(
-      functions_[launch.entry], x, y, z, static_cast<unsigned>(entry.threads), 1, 1,
-      static_cast<unsigned>(entry.shared_bytes), stream, places.data(), nullptr);
+  const auto threads = static_cast<unsigned>(entry.threads);
+  const auto shared_bytes = static_cast<unsigned>(entry.shared_bytes);
+  const Driver& api = context_->driver();
+  CUresult status = CUDA_SUCCESS;
+  if (launch.early && api.launch_kernel_ex != nullptr) {
+    CUlaunchAttribute early{};
+    early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    early.value.programmaticStreamSerializationAllowed = 1;
+    const CUlaunchConfig config{.gridDimX = x,
+                                .gridDimY = y,
+                                .gridDimZ = z,
+                                .blockDimX = threads,
+                                .blockDimY = 1,
+                                .blockDimZ = 1,
+                                .sharedMemBytes = shared_bytes,
+                                .hStream = stream,
+                                .attrs = &early,
+                                .numAttrs = 1};
+    status = api.launch_kernel_ex(&config, functions_[launch.entry], places.data(), nullptr);
+  } else {
+    status = api.launch_kernel(functions_[launch.entry], x, y, z, threads, 1, 1, shared_bytes,
+                               stream, places.data(), nullptr);
+  }
   if (status != CUDA_SUCCESS) return tl::unexpected(launch_error(status, launch));
   return {};
 }

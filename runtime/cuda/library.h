@@ -35,8 +35,13 @@ class Binder {
 
   template <class Function>
   void bind(const char* name, Function*& function) {
-    function = reinterpret_cast<Function*>(library_.symbol(name));
+    bind_if_there(name, function);
     if (function == nullptr) missing_.emplace_back(name);
+  }
+  /// One that there may not be: null then.
+  template <class Function>
+  void bind_if_there(const char* name, Function*& function) {
+    function = reinterpret_cast<Function*>(library_.symbol(name));
   }
   /// Errors: machine, `fault`, naming the functions that were not found and the file.
   dsl::Result<void> finish(Fault fault) const;

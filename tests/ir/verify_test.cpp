@@ -95,7 +95,7 @@ TEST(Verifier, NamesEachRuleOnce) {
 // The second kernel of `split_k`: the parts' sum is what is stored, whole blocks without guards.
 TEST(Verifier, TakesTheSumOfParts) {
   const dsl::Spec spec = spec_of("tile 8x8x2 thread 2x2 split_k 3");
-  ir::Kernel kernel = passes::build_sum(spec);
+  ir::Kernel kernel = passes::build_sum(spec, dsl::derive(spec, find_target(spec.target)->limits));
   EXPECT_EQ(broken_rule(kernel), "");
   for (const passes::PassInfo& pass : passes::all()) {
     kernel = pass.run(kernel);
@@ -113,7 +113,7 @@ TEST(Verifier, TakesTheSumOfParts) {
 // second kernel sums up the tiles that are in parts, and no others.
 TEST(Verifier, TakesStretches) {
   const dsl::Spec spec = spec_of("tile 8x8x2 thread 2x2 stream_k");
-  ir::Kernel sum = passes::build_sum(spec);
+  ir::Kernel sum = passes::build_sum(spec, dsl::derive(spec, find_target(spec.target)->limits));
   for (const passes::PassInfo& pass : passes::all()) {
     sum = pass.run(sum);
     EXPECT_EQ(broken_rule(sum), "") << pass.name;

@@ -280,9 +280,8 @@ class Weaver {
     const int apart = memory_distance(a.instruction, a.operands, b.instruction, b.operands);
     const double memory = apart > 1 ? apart : 0;
     if (!overlap(a.operands.writes(), b.operands.reads())) return memory;
-    const Guard& guard = b.instruction.guard;
-    const Operand guarding{File::predicate, static_cast<uint8_t>(guard.predicate), 1};
-    const bool guards = !guard.always() && overlap(a.operands.writes(), std::span(&guarding, 1));
+    const Operand* guard = guard_of(b.instruction, b.operands);
+    const bool guards = guard != nullptr && overlap(a.operands.writes(), std::span(guard, 1));
     return std::max(memory, guards ? kGuardDistance : kResultDistance);
   }
 

@@ -191,9 +191,9 @@ class Controller {
   // Cycles from `producer` to `consumer`, whichever halves of pairs are meant.
   int read_after_write(const LoopOp& producer, const LoopOp& consumer, File file,
                        size_t place) const {
-    const Guard& guard = consumer.instruction.guard;
-    const bool guards = file == File::predicate && !guard.always() &&
-                        place == place_of(File::predicate, guard.predicate);
+    const Operand* guard = guard_of(consumer.instruction, consumer.operands);
+    const bool guards =
+        guard != nullptr && guard->file == file && place == place_of(file, guard->first);
     const bool upper_too = pipe(producer) == Pipe::wide;
     const bool addend_too = pipe(consumer) == Pipe::wide;
     int cycles = 0;
