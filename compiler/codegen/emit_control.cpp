@@ -1,4 +1,5 @@
 // Loops, branches, and the phis they need.
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <set>
@@ -132,9 +133,19 @@ std::vector<Emitter::Walk> Emitter::plan_walks(const ir::Op& loop) {
                                              builder_.CreateSub(value(op.when.right), i32(1)));
     Value* start = advance(operand(op.from).first,
                            builder_.CreateMul(wide(slice), operand(op.from).slice_step));
+    if (op.kind == ir::OpKind::async) start = in_one_piece(start);
     walks.push_back({op.from, op.from_index.offset, stops, start, nullptr});
   }
   return walks;
+}
+
+// The same pointer, of which LLVM does not see what it is made of. Else the loop's strength
+// reduction takes it apart, and the assembler multiplies the parts out anew in every trip.
+llvm::Value* Emitter::in_one_piece(Value* pointer) {
+  llvm::InlineAsm* move =
+      llvm::InlineAsm::get(llvm::FunctionType::get(pointer->getType(), {pointer->getType()}, false),
+                           "mov.b64 $0, $1;", "=l,l", false);
+  return builder_.CreateCall(move, {pointer});
 }
 
 void Emitter::open_walks(std::vector<Walk>& walks, llvm::BasicBlock* before) {

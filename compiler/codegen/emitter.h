@@ -110,6 +110,7 @@ class Emitter {
   Value* value(const ir::Bound& bound);
   Value* slot(const ir::Storage& ring, const ir::Index& index);
   std::vector<Walk> plan_walks(const ir::Op& loop);
+  Value* in_one_piece(Value* pointer);
   void open_walks(std::vector<Walk>& walks, llvm::BasicBlock* before);
   void close_walks(const ir::Op& loop, Loop& state);
   std::map<int, Value*> plan_counters(const ir::Op& loop);

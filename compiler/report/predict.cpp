@@ -16,7 +16,7 @@ constexpr int kLeastTrips = 12;
 constexpr int kMostTrips = 30;
 constexpr size_t kTraceSteps = 20000;  // instructions of a warp that are worth simulating
 constexpr double kTakenUp = 0.93;      // a part this busy is what the loop waits for
-enum BlockKind { kWhole = 0, kEdge = 1 };
+enum BlockKind { kWhole = 0, kEdge = 1, kStretch = 2 };
 
 /// What one block costs on an SM that holds `resident` of them, per slice of K and besides.
 struct BlockCost {
@@ -80,17 +80,28 @@ int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// The tiles of C, and which of them reach over its edges.
+/// The tiles of C, which of them reach over its edges, and the blocks that they are dealt to.
 struct Grid {
   int64_t rows = 0;
   int64_t columns = 0;
   bool ragged_m = false;
   bool ragged_n = false;
   bool by_columns = false;
+  int64_t shares = 1;  // blocks of a tile, with split_k
+  dsl::Stream stream;
 
-  int64_t blocks() const { return rows * columns; }
-  int64_t whole() const { return (rows - (ragged_m ? 1 : 0)) * (columns - (ragged_n ? 1 : 0)); }
-  int kind_of(int64_t block) const {
+  int64_t tiles() const { return rows * columns; }
+  int64_t blocks() const { return stream.blocks + (tiles() - stream.tiles) * shares; }
+  /// Starts and ends: a stretch has those of two tiles.
+  int64_t ends() const { return blocks() + stream.blocks; }
+  int64_t whole_tiles() const {
+    return (rows - (ragged_m ? 1 : 0)) * (columns - (ragged_n ? 1 : 0));
+  }
+  /// Tiles that begin inside C, for each block that has all or a share of one.
+  int64_t whole() const { return whole_tiles() * shares; }
+  int kind_of(int64_t number) const {
+    if (number < stream.blocks) return kStretch;
+    const int64_t block = (number - stream.blocks + stream.tiles) / shares;
     const int64_t row = by_columns ? block % rows : block / columns;
     const int64_t column = by_columns ? block / rows : block % columns;
     const bool edge = (ragged_m && row == rows - 1) || (ragged_n && column == columns - 1);
@@ -98,12 +109,14 @@ struct Grid {
   }
 };
 
-Grid grid_of(const dsl::Spec& spec, const dsl::GemmShape& shape) {
+Grid grid_of(const dsl::Spec& spec, const dsl::GemmShape& shape, int64_t at_once) {
   return {.rows = ceil_div(shape.m, spec.tile.m),
           .columns = ceil_div(shape.n, spec.tile.n),
           .ragged_m = shape.m % spec.tile.m != 0,
           .ragged_n = shape.n % spec.tile.n != 0,
-          .by_columns = spec.raster.order == dsl::RasterOrder::columns};
+          .by_columns = spec.raster.order == dsl::RasterOrder::columns,
+          .shares = spec.split_k,
+          .stream = dsl::stream_of(spec, shape, at_once)};
 }
 
 double multiply_adds(const dsl::GemmShape& shape) {
@@ -129,18 +142,36 @@ std::string critical_part(const Utilisation& use) {
   return most->first >= kTakenUp ? most->second : "latency";
 }
 
+/// Microseconds of the kernel that adds up what blocks left of shared tiles; 0 without one. It
+/// starts while the one before it ends, and reads the workspace and writes C through the
+/// second-level cache.
+double sum_us(const dsl::Spec& spec, const dsl::GemmShape& shape, const Grid& grid,
+              const Target& target) {
+  const auto parts =
+      static_cast<double>(spec.split_k > 1 ? dsl::workspace_bytes(spec, shape)
+                                           : dsl::stream_workspace_bytes(spec, grid.stream));
+  if (parts == 0) return 0;
+  const double bytes = parts * (1 + 1.0 / static_cast<double>(std::max<int64_t>(2, grid.shares)));
+  const double a_cycle = target.rates.l2_bytes * target.rates.sms;
+  return target.rates.launch_us + bytes / a_cycle / target.rates.clock_mhz;
+}
+
 /// All that the pieces below share.
 struct Model {
   const Target& target;
   const dsl::Spec& spec;
   Way way;
   Grid grid;
-  double slices = 0;  // of K, begun ones whole
+  double slices = 0;  // of a block's share of K, begun ones whole
   Costs whole;
   Costs edge;
 
   double cycles_of(int kind, int resident) {
     const BlockCost& cost = whole.at(resident);
+    if (kind == kStretch)
+      return 2 * cost.other_cycles + slices * static_cast<double>(grid.stream.tiles) /
+                                         static_cast<double>(grid.stream.blocks) *
+                                         cost.slice_cycles;
     if (kind == kEdge) return cost.other_cycles + slices * edge.at(resident).slice_cycles;
     double cycles = cost.other_cycles + way.slices * cost.slice_cycles;
     if (way.rest_slices > 0) cycles += way.rest_slices * edge.at(resident).slice_cycles;
@@ -155,16 +186,17 @@ Losses losses_of(Model& model, const Prediction& out, double all, double useful,
   const double schedulers = model.target.schedulers;
   const double a_block = schedulers / out.blocks_per_sm;  // SM cycles to scheduler cycles
   const auto whole = static_cast<double>(model.grid.whole());
-  const double edge = static_cast<double>(model.grid.blocks()) - whole;
+  const double edge = static_cast<double>(model.grid.tiles() * model.grid.shares) - whole;
   const dsl::Spec& spec = model.spec;
   const double slice_useful = static_cast<double>(spec.tile.m) * spec.tile.n * spec.tile_k *
                               schedulers / model.target.lanes_per_sm;
-  const double ideal_slices = static_cast<double>(out.shape.k) / spec.tile_k;
+  const double ideal_slices =
+      static_cast<double>(out.shape.k) / spec.tile_k / static_cast<double>(model.grid.shares);
   Losses lost;
   for (size_t l = 0; l < kLosses; ++l)
     lost.of[l] = cost.slice_lost.of[l] * model.way.slices * whole;
   lost[Loss::block_ends] +=
-      cost.other_lost * static_cast<double>(out.blocks) + launch * out.sms * schedulers;
+      cost.other_lost * static_cast<double>(model.grid.ends()) + launch * out.sms * schedulers;
   const double begun = ideal_slices - std::floor(ideal_slices);  // of the last slice
   if (model.way.rest_slices > 0) {
     const double rest = model.edge.at(out.blocks_per_sm).slice_cycles * a_block;
@@ -196,8 +228,10 @@ void add_costs(Prediction& out, const Trace& trace, const BlockCost& cost) {
 std::optional<Prediction> predict(const PredictionInput& input, dsl::GemmShape shape) {
   const Target& target = input.target;
   const dsl::Spec& spec = input.artifact.spec;
-  const std::optional<Way> way = find_way(input.instructions, input.flow, input.work, shape.k);
   const int resident = input.blocks_per_sm;
+  const int64_t share_of_k =
+      spec.split_k == 1 ? shape.k : dsl::slices_a_block(spec, shape) * spec.tile_k;
+  const std::optional<Way> way = find_way(input.instructions, input.flow, input.work, share_of_k);
   if (!way || resident <= 0 || shape.m <= 0 || shape.n <= 0 || shape.k <= 0) return std::nullopt;
   const auto costs = [&](bool at_edges) {
     return Costs(trace_of(input, *way, at_edges), target,
@@ -206,8 +240,8 @@ std::optional<Prediction> predict(const PredictionInput& input, dsl::GemmShape s
   Model model{target,
               spec,
               *way,
-              grid_of(spec, shape),
-              static_cast<double>(ceil_div(shape.k, spec.tile_k)),
+              grid_of(spec, shape, int64_t{target.rates.sms} * resident),
+              static_cast<double>(ceil_div(share_of_k, spec.tile_k)),
               costs(false),
               costs(true)};
 
@@ -224,7 +258,8 @@ std::optional<Prediction> predict(const PredictionInput& input, dsl::GemmShape s
                    .resident = resident,
                    .kind_of = [&](int64_t block) { return model.grid.kind_of(block); },
                    .cycles_of = [&](int kind, int r) { return model.cycles_of(kind, r); }});
-  const double launch = target.rates.launch_us * out.clock_mhz;
+  const double launch =
+      (target.rates.launch_us + sum_us(spec, shape, model.grid, target)) * out.clock_mhz;
   const double dram = dram_bytes(shape) / (target.rates.dram_gb_per_s * 1e3) * out.clock_mhz;
   out.cycles = std::max(run, dram) + launch;
   out.kernel_us = out.cycles / out.clock_mhz;
