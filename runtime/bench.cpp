@@ -5,59 +5,25 @@
 
 #include "runtime/device_operands.h"
 #include "runtime/faults.h"
+#include "runtime/rival.h"
+#include "runtime/sequence.h"
 #include "runtime/try.h"
 
 namespace tilec {
 namespace {
 
-constexpr int64_t kMostLaunches = 4096;  // nodes of a graph
-
-// A recorded sequence, forgotten at the end of its scope.
-class Sequence {
- public:
-  Sequence(Stopwatch& stopwatch, SequenceId id, int64_t launches)
-      : stopwatch_(&stopwatch), id_(id), launches_(launches) {}
-  Sequence(Sequence&& other) noexcept
-      : stopwatch_(std::exchange(other.stopwatch_, nullptr)),
-        id_(other.id_),
-        launches_(other.launches_) {}
-  Sequence& operator=(Sequence&&) = delete;
-  ~Sequence() {
-    if (stopwatch_ != nullptr) stopwatch_->forget(id_);
-  }
-  Result<BurstTime> play() const { return stopwatch_->play(id_, 1); }
-  int64_t launches() const { return launches_; }
-
- private:
-  Stopwatch* stopwatch_;
-  SequenceId id_;
-  int64_t launches_;
-};
-
-// One side of the comparison: our kernel, or cuBLAS.
+// What bursts are played of.
 struct Side {
-  std::optional<KernelId> kernel;  // none: cuBLAS
+  Sequence sequence;
   std::vector<BurstTime> bursts;
 };
 
-Result<Sequence> record(Stopwatch& stopwatch, const Side& side, const GemmProblem& problem,
-                        const std::vector<KernelArguments>& sets, int64_t launches) {
-  std::vector<KernelArguments> list;
-  list.reserve(static_cast<size_t>(launches));
-  for (int64_t i = 0; i < launches; ++i) list.push_back(sets[static_cast<size_t>(i) % sets.size()]);
-  Result<SequenceId> id = side.kernel
-                              ? stopwatch.record(*side.kernel, list)
-                              : stopwatch.record_cublas(problem.layout, problem.batched, list);
-  if (!id) return tl::unexpected(std::move(id.error()));
-  return Sequence(stopwatch, *id, launches);
-}
-
 // Plays each set once until the clock is up, and takes the last play's time a launch to choose how
 // many launches a burst has: whole turns through the sets.
-Result<int64_t> warm_up(Stopwatch& stopwatch, const Side& side, const GemmProblem& problem,
+Result<int64_t> warm_up(Stopwatch& stopwatch, const Recorded& what, const GemmProblem& problem,
                         const std::vector<KernelArguments>& sets, const BenchOptions& options) {
   const auto turn = static_cast<int64_t>(sets.size());
-  Result<Sequence> probe = record(stopwatch, side, problem, sets, turn);
+  Result<Sequence> probe = record(stopwatch, what, problem, sets, turn);
   if (!probe) return tl::unexpected(std::move(probe.error()));
   double spent_us = 0;
   double us = 0;
@@ -88,26 +54,71 @@ Timing summarise(const std::vector<BurstTime>& bursts) {
           .watts = median(watts)};
 }
 
-// Warms both sides up, then plays their bursts turn by turn.
-Result<int64_t> play_turns(Stopwatch& stopwatch, std::vector<Side>& sides,
-                           const GemmProblem& problem, const std::vector<KernelArguments>& sets,
-                           const BenchOptions& options) {
-  std::vector<Sequence> sequences;
-  for (const Side& side : sides) {
-    Result<int64_t> launches = warm_up(stopwatch, side, problem, sets, options);
-    if (!launches) return tl::unexpected(std::move(launches.error()));
-    Result<Sequence> sequence = record(stopwatch, side, problem, sets, *launches);
-    if (!sequence) return tl::unexpected(std::move(sequence.error()));
-    TILEC_TRY(sequence->play());  // the first play of a graph also uploads it
-    sequences.push_back(std::move(*sequence));
+Result<Side> prepare(Stopwatch& stopwatch, const Recorded& what, const GemmProblem& problem,
+                     const std::vector<KernelArguments>& sets, const BenchOptions& options) {
+  Result<int64_t> launches = warm_up(stopwatch, what, problem, sets, options);
+  if (!launches) return tl::unexpected(std::move(launches.error()));
+  Result<Sequence> sequence = record(stopwatch, what, problem, sets, *launches);
+  if (!sequence) return tl::unexpected(std::move(sequence.error()));
+  TILEC_TRY(sequence->play());  // the first play of a graph also uploads it
+  return Side{.sequence = std::move(*sequence), .bursts = {}};
+}
+
+// The sides of a comparison: the kernel, then what there is of cublasSgemm and cublasLt.
+struct Sides {
+  std::vector<Side> all;
+  std::optional<LtChoice> lt;  // of the third
+};
+
+Result<Sides> prepare_all(Stopwatch& stopwatch, KernelId kernel, bool with_cublas,
+                          const GemmProblem& problem, const std::vector<KernelArguments>& sets,
+                          BenchOptions options) {
+  Sides out;
+  std::vector<Recorded> wanted = {{.kernel = kernel}};
+  if (with_cublas) wanted.push_back({.way = kCublasSgemm});
+  for (const Recorded& what : wanted) {
+    Result<Side> side = prepare(stopwatch, what, problem, sets, options);
+    if (!side) return tl::unexpected(std::move(side.error()));
+    out.all.push_back(std::move(*side));
   }
-  for (int burst = 0; burst < std::max(1, options.bursts); ++burst)
-    for (size_t i = 0; i < sides.size(); ++i) {
-      Result<BurstTime> time = sequences[i].play();
+  if (!with_cublas) return out;
+  // The clock is up by now, which short bursts need.
+  Result<std::optional<LtChoice>> lt = choose_lt(stopwatch, problem, sets);
+  if (!lt) return tl::unexpected(std::move(lt.error()));
+  if (!*lt) return out;
+  out.lt = **lt;
+  options.warm_up_ms = 0;
+  Result<Side> side = prepare(stopwatch, {.way = out.lt->way}, problem, sets, options);
+  if (!side) return tl::unexpected(std::move(side.error()));
+  out.all.push_back(std::move(*side));
+  return out;
+}
+
+Result<void> play_turns(std::vector<Side>& sides, int bursts) {
+  for (int burst = 0; burst < std::max(1, bursts); ++burst)
+    for (Side& side : sides) {
+      Result<BurstTime> time = side.sequence.play();
       if (!time) return tl::unexpected(std::move(time.error()));
-      sides[i].bursts.push_back(*time);
+      side.bursts.push_back(*time);
     }
-  return sequences.front().launches();
+  return {};
+}
+
+void compare(const Sides& sides, BenchResult& result) {
+  if (sides.all.size() < 2) return;
+  const Timing sgemm = summarise(sides.all[1].bursts);
+  result.cublas = sgemm;
+  result.cublas_way = "cublasSgemm";
+  result.cublas_sgemm_us = sgemm.median_us;
+  if (sides.lt) {
+    const Timing lt = summarise(sides.all[2].bursts);
+    result.cublaslt_us = lt.median_us;
+    if (lt.median_us < sgemm.median_us) {
+      result.cublas = lt;
+      result.cublas_way = to_string(*sides.lt);
+    }
+  }
+  result.ratio = result.cublas->median_us / result.kernel.median_us;
 }
 
 }  // namespace
@@ -182,17 +193,15 @@ Result<BenchResult> bench_sets(Device& device, KernelId kernel, const GemmProble
     arguments.back().workspace = workspace.address();
     arguments.back().workspace_bytes = workspace.bytes();
   }
-  std::vector<Side> sides = {{.kernel = kernel}};
-  if (options.cublas && !device.info().cublas.empty()) sides.push_back({});
-  Result<int64_t> launches = play_turns(*stopwatch, sides, problem, arguments, options);
-  if (!launches) return tl::unexpected(std::move(launches.error()));
+  const bool with_cublas = options.cublas && !device.info().cublas.empty();
+  Result<Sides> sides = prepare_all(*stopwatch, kernel, with_cublas, problem, arguments, options);
+  if (!sides) return tl::unexpected(std::move(sides.error()));
+  TILEC_TRY(play_turns(sides->all, options.bursts));
 
-  BenchResult result{
-      .kernel = summarise(sides[0].bursts), .launches_a_burst = *launches, .operand_sets = count};
-  if (sides.size() > 1) {
-    result.cublas = summarise(sides[1].bursts);
-    result.ratio = result.cublas->median_us / result.kernel.median_us;
-  }
+  BenchResult result{.kernel = summarise(sides->all[0].bursts),
+                     .launches_a_burst = sides->all[0].sequence.launches(),
+                     .operand_sets = count};
+  compare(*sides, result);
   const dsl::GemmShape& shape = problem.shape;
   result.tflops = 2e-6 * static_cast<double>(problem.batch) * static_cast<double>(shape.m) *
                   static_cast<double>(shape.n) * static_cast<double>(shape.k) /

@@ -7,12 +7,16 @@
 // Successive launches use sets of operands in turn, together more than twice the second-level
 // cache, so that no launch finds its operands there; a set larger than that needs no company.
 // Bursts are short, since long ones run into the power limit, and alternate between the sides, so
-// that drift meets both alike. The clock is read while a burst runs. The median is reported.
+// that drift meets all alike. The clock is read while a burst runs. The median is reported.
+//
+// The rival is the faster of cublasSgemm and the fastest algorithm of cublasLt's list, which short
+// bursts choose (rival.h); both are timed turn by turn with the kernel.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/device.h"
@@ -42,10 +46,13 @@ struct Timing {
 
 struct BenchResult {
   Timing kernel;
-  std::optional<Timing> cublas;  // none where there is no cuBLAS
-  double ratio = 0;              // cublas / kernel, above 1: the kernel is faster; 0 without cuBLAS
-  double tflops = 0;             // 2 m n k / kernel time, 10^12 per second
-  double share_of_peak = 0;      // of SMs x lanes x 2 x the clock read; 0 if any is unknown
+  std::optional<Timing> cublas;  // the faster of its ways; none where there is no cuBLAS
+  std::string cublas_way;        // which that is: "cublasSgemm", "cublasLt, 3rd of 8"
+  double cublas_sgemm_us = 0;    // medians of both ways; 0: it was not there
+  double cublaslt_us = 0;
+  double ratio = 0;          // cublas / kernel, above 1: the kernel is faster; 0 without cuBLAS
+  double tflops = 0;         // 2 m n k / kernel time, 10^12 per second
+  double share_of_peak = 0;  // of SMs x lanes x 2 x the clock read; 0 if any is unknown
   int64_t launches_a_burst = 0;
   int64_t operand_sets = 0;
 };

@@ -100,13 +100,22 @@ struct BurstTime {
   double watts = 0;          // board power read while it ran; 0: could not be read
 };
 
+/// How cuBLAS multiplies: 0 is cublasSgemm, i the i-th algorithm of cublasLt's list.
+using CublasWay = int;
+constexpr CublasWay kCublasSgemm = 0;
+
 /// Times launches on the device. Both sides of a comparison are recorded and played alike.
 class Stopwatch {
  public:
   virtual ~Stopwatch() = default;
   virtual Result<SequenceId> record(KernelId kernel, std::span<const KernelArguments> launches) = 0;
+  /// Algorithms that cublasLt lists for launches like this one, best first as it sees it; 0 where
+  /// there is no cublasLt or it has none (for a batch by pointers, say).
+  virtual Result<int> cublaslt_algorithms(dsl::OperandLayout layout, dsl::Batch batch,
+                                          const KernelArguments& launch) = 0;
   /// Also calls cuBLAS once, so that its kernels are loaded by then.
-  virtual Result<SequenceId> record_cublas(dsl::OperandLayout layout, dsl::Batch batch,
+  virtual Result<SequenceId> record_cublas(CublasWay way, dsl::OperandLayout layout,
+                                           dsl::Batch batch,
                                            std::span<const KernelArguments> launches) = 0;
   virtual Result<BurstTime> play(SequenceId sequence, int times) = 0;
   virtual void forget(SequenceId sequence) = 0;

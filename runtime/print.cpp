@@ -89,6 +89,14 @@ std::string counters_text(const Counters& counters) {
                           counters.bank_conflicts));
 }
 
+// Which of cuBLAS's ways is the one compared with, and what both take.
+std::string rival_text(const BenchResult& time) {
+  const std::string lt = time.cublaslt_us > 0 ? fmt::format("{:.2f} us", time.cublaslt_us)
+                                              : std::string("not to be had");
+  return line("", fmt::format("cuBLAS's faster way is {}: cublasSgemm {:.2f} us, cublasLt {}",
+                              time.cublas_way, time.cublas_sgemm_us, lt));
+}
+
 std::string time_text(const BenchResult& time) {
   const Timing& kernel = time.kernel;
   std::string first = fmt::format("{:.2f} us", kernel.median_us);
@@ -100,7 +108,8 @@ std::string time_text(const BenchResult& time) {
                           kernel.clock_mhz);
   else
     second += ", share of peak unknown: the clock could not be read";
-  return line("time", first) + line("", second) +
+  const std::string rival = time.cublas ? rival_text(time) : "";
+  return line("time", first) + rival + line("", second) +
          line("", fmt::format("median of bursts of {} launches over {} sets of operands, {:.2f} to "
                               "{:.2f} us",
                               time.launches_a_burst, time.operand_sets, kernel.fastest_us,

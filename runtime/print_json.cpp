@@ -103,6 +103,9 @@ Json counters_json(const Counters& counters) {
 Json time_json(const BenchResult& time) {
   return {{"kernel_us", time.kernel.median_us},
           {"cublas_us", time.cublas ? Json(time.cublas->median_us) : Json()},
+          {"cublas_way", string_or_null(time.cublas_way)},
+          {"cublas_sgemm_us", positive_or_null(time.cublas_sgemm_us)},
+          {"cublaslt_us", positive_or_null(time.cublaslt_us)},
           {"ratio", positive_or_null(time.ratio)},
           {"clock_mhz", positive_or_null(time.kernel.clock_mhz)},
           {"share_of_peak", positive_or_null(time.share_of_peak)},

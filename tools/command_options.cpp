@@ -279,6 +279,9 @@ void set_up(CLI::App* app, RunCommand& command) {
   add_seed(app, problem.seed);
   app->add_flag_callback(
       "--no-bench", [&command] { command.bench = false; }, "on a GPU: check only, do not time");
+  app->add_flag_callback(
+      "--no-cublas", [&command] { command.cublas = false; },
+      "on a GPU: nothing but the kernel, for sanitizers and profilers; float64 still checks it");
   app->add_flag("--counters", command.counters,
                 "on the CPU: all that is counted, in the whole and by line of tile IR");
   add_assembler(app, command.assembler);

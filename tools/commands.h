@@ -83,6 +83,7 @@ struct RunCommand {
   std::string tuning;     // the tuning file; empty: the usual one
   std::string device;     // "gpu", "cpu" or empty: the GPU if there is one
   bool bench = true;      // time it, on a GPU
+  bool cublas = true;     // compare it with cuBLAS, on a GPU
   bool counters = false;  // all that the CPU counts
   Assembler assembler = Assembler::automatic;
   bool json = false;

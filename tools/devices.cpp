@@ -24,10 +24,10 @@ void say_how_long(const dsl::GemmShape& shape) {
 
 }  // namespace
 
-dsl::Result<std::unique_ptr<Device>> take_device(const std::string& wanted) {
+dsl::Result<std::unique_ptr<Device>> take_device(const std::string& wanted, bool cublas) {
   std::optional<DeviceKind> kind;
   if (!wanted.empty()) kind = wanted == "gpu" ? DeviceKind::gpu : DeviceKind::cpu;
-  dsl::Result<OpenedDevice> opened = open_device(kind, {}, {});
+  dsl::Result<OpenedDevice> opened = open_device(kind, {.cublas = cublas}, {});
   if (!opened) {
     opened.error().diagnostics.back().help =
         "without a GPU: tilec run --device cpu runs and checks, tilec report says where the "

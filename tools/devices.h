@@ -13,8 +13,9 @@ namespace tilec {
 
 /// Opens the device called `wanted`: "gpu", "cpu", or the GPU if there is one where it is empty;
 /// then says on standard error which was taken and why.
+/// Without `cublas` nothing but our own kernels runs on a GPU.
 /// Errors: machine, where a GPU is wanted and there is none that works.
-dsl::Result<std::unique_ptr<Device>> take_device(const std::string& wanted);
+dsl::Result<std::unique_ptr<Device>> take_device(const std::string& wanted, bool cublas = true);
 
 /// The target of the GPU at hand; empty where there is none.
 std::string gpu_target();

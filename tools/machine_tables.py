@@ -99,3 +99,31 @@ def corpus_table(results):
     note = ("The last row counts kernels whose fault is found and whose twin is not accused. "
             + provenance(results, "sanitizer"))
     return table(head, rows, len(head)) + "\n" + note + "\n"
+
+
+def divided_sentence(results):
+    """Kernels that share out their work, under compute-sanitizer."""
+    rows = results["rows"]
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    ways = list(dict.fromkeys(row["way"] for row in rows))
+    tools = list(dict.fromkeys(row["tool"] for row in rows))
+    shapes = list(dict.fromkeys(row["shape"] for row in rows))
+    unclean = [f"{row['name']} ({row['way']}) under {row['tool']}"
+               for row in rows if not row["clean"]]
+    verdict = "all are clean" if not unclean else "not clean: " + ", ".join(unclean)
+    return (f"{', '.join(tools[:-1])} and {tools[-1]} over {len(names)} kernels "
+            f"({', '.join(names)}; {', '.join(ways)}) at {' and '.join(shapes)}: {len(rows)} "
+            f"runs, {verdict}.\n")
+
+
+def library_sentence(results):
+    """Random calls of libtilec beside cublasSgemm."""
+    largest = "NaN" if results["worst_error"] is None else f"{results['worst_error']:.3f}"
+    text = (f"{results['calls']} random calls of libtilec on {results['device']}, by "
+            f"{results['kernels']} kernels: {results['wrong']} wrong, largest error {largest} of "
+            f"the bound; {results['bit_equal']} bit for bit as cuBLAS {results['cublas']} does it")
+    if results["cublas_wrong"]:
+        kinds = {row["kind"]: row["cublas_wrong"] for row in results["rows"]}
+        where = ", ".join(f"{count} of {kind}" for kind, count in kinds.items() if count)
+        text += f", which itself failed the check in {results['cublas_wrong']} ({where})"
+    return text + ".\n"

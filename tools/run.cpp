@@ -33,7 +33,7 @@ dsl::Result<std::vector<dsl::Spec>> best_known(const RunCommand& command, const 
 }  // namespace
 
 dsl::Result<void> run(const RunCommand& command) {
-  dsl::Result<std::unique_ptr<Device>> device = take_device(command.device);
+  dsl::Result<std::unique_ptr<Device>> device = take_device(command.device, command.cublas);
   if (!device) return tl::unexpected(std::move(device.error()));
   RunOptions options;
   dsl::Result<std::vector<dsl::Spec>> specs =

@@ -31,13 +31,23 @@ void* pointer(Address address) {
 
 }  // namespace
 
-Result<Blas> Blas::open(const std::vector<std::string>& files, void* stream, Address workspace) {
-  const Result<Library> library =
-      Library::open(files.empty() ? cublas_files() : files, Fault::no_cublas, "cuBLAS");
-  if (!library) return tl::unexpected(library.error());
+Result<Library> open_cublas(const std::vector<std::string>& files) {
+  return Library::open(files.empty() ? cublas_files() : files, Fault::no_cublas, "cuBLAS");
+}
+
+Result<void> StatusWords::check(int status, const char* call) const {
+  if (status == 0) return {};
+  const char* status_name = name(status);
+  const char* words = text(status);
+  return refuse(Fault::cublas_call, fmt::format("{} failed: {} ({}): {}", call,
+                                                status_name ? status_name : "unknown status",
+                                                status, words ? words : "no description"));
+}
+
+Result<Blas> Blas::open(const Library& library, void* stream, Address workspace) {
   Blas blas;
   BlasFunctions& functions = blas.functions_;
-  Binder binder(*library);
+  Binder binder(library);
   binder.bind("cublasCreate_v2", functions.create);
   binder.bind("cublasDestroy_v2", functions.destroy);
   binder.bind("cublasGetVersion_v2", functions.get_version);
@@ -47,37 +57,32 @@ Result<Blas> Blas::open(const std::vector<std::string>& files, void* stream, Add
   binder.bind("cublasSgemm_v2", functions.sgemm);
   binder.bind("cublasSgemmStridedBatched", functions.sgemm_strided);
   binder.bind("cublasSgemmBatched", functions.sgemm_pointers);
-  binder.bind("cublasGetStatusName", functions.status_name);
-  binder.bind("cublasGetStatusString", functions.status_string);
+  binder.bind("cublasGetStatusName", blas.words_.name);
+  binder.bind("cublasGetStatusString", blas.words_.text);
   TILEC_TRY(binder.finish(Fault::no_cublas));
-  TILEC_TRY(blas.check(functions.create(&blas.handle_), "cublasCreate_v2"));
-  TILEC_TRY(blas.check(functions.set_stream(blas.handle_, stream), "cublasSetStream_v2"));
+  TILEC_TRY(blas.words_.check(functions.create(&blas.handle_), "cublasCreate_v2"));
+  TILEC_TRY(blas.words_.check(functions.set_stream(blas.handle_, stream), "cublasSetStream_v2"));
   // After the stream, which puts cuBLAS's own workspace back.
-  TILEC_TRY(blas.check(functions.set_workspace(blas.handle_, pointer(workspace), kWorkspaceBytes),
-                       "cublasSetWorkspace_v2"));
-  TILEC_TRY(blas.check(functions.set_math_mode(blas.handle_, kPedanticMath), "cublasSetMathMode"));
+  TILEC_TRY(
+      blas.words_.check(functions.set_workspace(blas.handle_, pointer(workspace), kWorkspaceBytes),
+                        "cublasSetWorkspace_v2"));
+  TILEC_TRY(
+      blas.words_.check(functions.set_math_mode(blas.handle_, kPedanticMath), "cublasSetMathMode"));
   int version = 0;  // 130100 is 13.1.0
-  TILEC_TRY(blas.check(functions.get_version(blas.handle_, &version), "cublasGetVersion_v2"));
+  TILEC_TRY(
+      blas.words_.check(functions.get_version(blas.handle_, &version), "cublasGetVersion_v2"));
   blas.version_ = fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
   return blas;
 }
 
 Blas::Blas(Blas&& other) noexcept
     : functions_(other.functions_),
+      words_(other.words_),
       handle_(std::exchange(other.handle_, nullptr)),
       version_(std::move(other.version_)) {}
 
 Blas::~Blas() {
   if (handle_ != nullptr) functions_.destroy(handle_);
-}
-
-Result<void> Blas::check(int status, const char* call) const {
-  if (status == 0) return {};
-  const char* name = functions_.status_name(status);
-  const char* words = functions_.status_string(status);
-  return refuse(Fault::cublas_call,
-                fmt::format("{} failed: {} ({}): {}", call, name ? name : "unknown status", status,
-                            words ? words : "no description"));
 }
 
 // cuBLAS is column-major: there our row-major C is C^T = op(B)^T op(A)^T, so A and B change places
@@ -99,16 +104,16 @@ Result<void> Blas::multiply(dsl::OperandLayout layout, const KernelArguments& ar
   auto* c = static_cast<float*>(pointer(x.c));
   switch (batch) {
     case dsl::Batch::none:
-      return check(
+      return words_.check(
           functions_.sgemm(handle_, op_a, op_b, m, n, k, &x.alpha, a, lda, b, ldb, &x.beta, c, ldc),
           "cublasSgemm_v2");
     case dsl::Batch::strided:
-      return check(
+      return words_.check(
           functions_.sgemm_strided(handle_, op_a, op_b, m, n, k, &x.alpha, a, lda, x.stride_b, b,
                                    ldb, x.stride_a, &x.beta, c, ldc, x.stride_c, count),
           "cublasSgemmStridedBatched");
     case dsl::Batch::pointers:
-      return check(
+      return words_.check(
           functions_.sgemm_pointers(handle_, op_a, op_b, m, n, k, &x.alpha,
                                     static_cast<const float* const*>(pointer(x.b)), lda,
                                     static_cast<const float* const*>(pointer(x.a)), ldb, &x.beta,

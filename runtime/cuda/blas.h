@@ -11,11 +11,20 @@
 #include "dsl/error.h"
 #include "dsl/shape.h"
 #include "dsl/spec.h"
+#include "runtime/cuda/library.h"
 #include "runtime/device.h"
 
 namespace tilec::cuda {
 
 using BlasHandle = void*;
+
+/// cuBLAS's words for its statuses.
+struct StatusWords {
+  const char* (*name)(int);
+  const char* (*text)(int);
+  /// Errors: machine, "cublas-call", where the status is not success.
+  Result<void> check(int status, const char* call) const;
+};
 
 /// The functions of cuBLAS that we call, with the types of its binary interface.
 struct BlasFunctions {
@@ -35,9 +44,10 @@ struct BlasFunctions {
   int (*sgemm_pointers)(BlasHandle, int op_a, int op_b, int m, int n, int k, const float* alpha,
                         const float* const* a, int lda, const float* const* b, int ldb,
                         const float* beta, float* const* c, int ldc, int batch);
-  const char* (*status_name)(int);
-  const char* (*status_string)(int);
 };
+
+/// Errors: machine, "no-cublas". `files` to try in order; empty: the usual places.
+Result<Library> open_cublas(const std::vector<std::string>& files);
 
 class Blas {
  public:
@@ -45,9 +55,9 @@ class Blas {
   /// to be given, since nothing can be allocated while launches are recorded into a graph.
   static constexpr int64_t kWorkspaceBytes = int64_t{32} << 20;
 
-  /// Needs a current context. `files` to try in order; empty: the usual places.
+  /// Needs a current context.
   /// Errors: machine, "no-cublas".
-  static Result<Blas> open(const std::vector<std::string>& files, void* stream, Address workspace);
+  static Result<Blas> open(const Library& library, void* stream, Address workspace);
   Blas(Blas&& other) noexcept;
   Blas& operator=(Blas&&) = delete;
   ~Blas();
@@ -60,8 +70,8 @@ class Blas {
 
  private:
   Blas() = default;
-  Result<void> check(int status, const char* call) const;
   BlasFunctions functions_{};
+  StatusWords words_{};
   BlasHandle handle_ = nullptr;
   std::string version_;
 };

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "runtime/cuda/blas.h"
+#include "runtime/cuda/blas_lt.h"
 #include "runtime/cuda/context.h"
 #include "runtime/cuda/graphs.h"
 #include "runtime/cuda/kernel.h"
@@ -24,6 +25,7 @@ class Gpu final : public Device, public Stopwatch {
  public:
   Gpu(Context context, DeviceInfo info) : context_(std::move(context)), info_(std::move(info)) {}
   ~Gpu() override {
+    blas_lt_.reset();
     blas_.reset();
     if (workspace_ != 0) driver().mem_free(workspace_);
   }
@@ -56,7 +58,9 @@ class Gpu final : public Device, public Stopwatch {
   Stopwatch* stopwatch() override { return this; }
 
   Result<SequenceId> record(KernelId kernel, std::span<const KernelArguments> launches) override;
-  Result<SequenceId> record_cublas(dsl::OperandLayout layout, dsl::Batch batch,
+  Result<int> cublaslt_algorithms(dsl::OperandLayout layout, dsl::Batch batch,
+                                  const KernelArguments& launch) override;
+  Result<SequenceId> record_cublas(CublasWay way, dsl::OperandLayout layout, dsl::Batch batch,
                                    std::span<const KernelArguments> launches) override;
   Result<BurstTime> play(SequenceId sequence, int times) override {
     return graphs_.play(sequence, times);
@@ -68,6 +72,9 @@ class Gpu final : public Device, public Stopwatch {
   Result<void> check(CUresult status, const char* call) const {
     return context_.check(status, call);
   }
+  Result<void> open_cublas_libraries(const GpuOptions& options);
+  Result<SequenceId> record_lt(size_t algorithm, dsl::OperandLayout layout, dsl::Batch batch,
+                               std::span<const KernelArguments> launches);
   Result<const Kernel*> find(KernelId kernel) const;
   Result<void> explained(Result<void> result) const;
 
@@ -79,6 +86,7 @@ class Gpu final : public Device, public Stopwatch {
   std::optional<Nvml> nvml_;
   Address workspace_ = 0;  // cuBLAS's
   std::optional<Blas> blas_;
+  std::optional<BlasLt> blas_lt_;
   Graphs graphs_{context_, nvml_};
 };
 
@@ -91,17 +99,28 @@ Result<void> Gpu::open_libraries(const GpuOptions& options) {
   } else {
     info_.missing.push_back("the clock: " + nvml.error().diagnostics.front().message);
   }
+  return options.cublas ? open_cublas_libraries(options) : Result<void>();
+}
+
+// What is not there is said in `missing`; only a device that fails is an error.
+Result<void> Gpu::open_cublas_libraries(const GpuOptions& options) {
   Result<Address> workspace = allocate(Blas::kWorkspaceBytes);
   if (!workspace) return tl::unexpected(workspace.error());
   workspace_ = *workspace;
-  Result<Blas> blas = Blas::open(options.cublas_files, context_.stream(), workspace_);
-  if (blas) {
-    info_.cublas = blas->version();
-    blas_.emplace(std::move(*blas));
-  } else {
-    info_.missing.push_back("the comparison with cuBLAS: " +
-                            blas.error().diagnostics.front().message);
-  }
+  const auto misses = [this](const char* what, const dsl::Error& error) {
+    info_.missing.push_back(fmt::format("{}: {}", what, error.diagnostics.front().message));
+    return Result<void>();
+  };
+  constexpr const char* kBlas = "the comparison with cuBLAS";
+  const Result<Library> library = open_cublas(options.cublas_files);
+  if (!library) return misses(kBlas, library.error());
+  Result<Blas> blas = Blas::open(*library, context_.stream(), workspace_);
+  if (!blas) return misses(kBlas, blas.error());
+  info_.cublas = blas->version();
+  blas_.emplace(std::move(*blas));
+  Result<BlasLt> lt = BlasLt::open(*library, context_.stream(), workspace_);
+  if (!lt) return misses("the comparison with cublasLt's algorithms", lt.error());
+  blas_lt_.emplace(std::move(*lt));
   return {};
 }
 
@@ -182,13 +201,40 @@ Result<SequenceId> Gpu::record(KernelId kernel, std::span<const KernelArguments>
   });
 }
 
-Result<SequenceId> Gpu::record_cublas(dsl::OperandLayout layout, dsl::Batch batch,
+Result<int> Gpu::cublaslt_algorithms(dsl::OperandLayout layout, dsl::Batch batch,
+                                     const KernelArguments& launch) {
+  if (!blas_lt_) return 0;
+  const Result<BlasLt::Plan> plan = blas_lt_->plan(layout, batch, launch);
+  if (!plan) return tl::unexpected(plan.error());
+  return static_cast<int>(plan->algorithms.size());
+}
+
+Result<SequenceId> Gpu::record_cublas(CublasWay way, dsl::OperandLayout layout, dsl::Batch batch,
                                       std::span<const KernelArguments> launches) {
+  if (way != kCublasSgemm) return record_lt(static_cast<size_t>(way) - 1, layout, batch, launches);
   if (!blas_) return refuse(Fault::no_cublas, "cuBLAS could not be opened");
   if (!launches.empty()) TILEC_TRY(cublas(layout, batch, launches.front()));
   return graphs_.record(static_cast<int64_t>(launches.size()), [&]() -> Result<void> {
     for (const KernelArguments& arguments : launches)
       TILEC_TRY(blas_->multiply(layout, arguments, batch));
+    return {};
+  });
+}
+
+// The list is asked for anew: for the same product it is the same.
+Result<SequenceId> Gpu::record_lt(size_t algorithm, dsl::OperandLayout layout, dsl::Batch batch,
+                                  std::span<const KernelArguments> launches) {
+  if (!blas_lt_ || launches.empty()) return refuse(Fault::no_cublas, "there is no cublasLt");
+  const Result<BlasLt::Plan> plan = blas_lt_->plan(layout, batch, launches.front());
+  if (!plan) return tl::unexpected(plan.error());
+  if (algorithm >= plan->algorithms.size())
+    return tl::unexpected(dsl::Error::internal("an algorithm that cublasLt does not list"));
+  const LtAlgorithm& chosen = plan->algorithms[algorithm];
+  TILEC_TRY(blas_lt_->multiply(*plan, chosen, launches.front()));
+  TILEC_TRY(synchronise());
+  return graphs_.record(static_cast<int64_t>(launches.size()), [&]() -> Result<void> {
+    for (const KernelArguments& arguments : launches)
+      TILEC_TRY(blas_lt_->multiply(*plan, chosen, arguments));
     return {};
   });
 }

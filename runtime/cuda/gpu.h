@@ -4,7 +4,8 @@
 //
 // The files: `library` opens shared objects, `driver` holds the driver's functions, `context` one
 // device's context and stream, `kernel` loads and launches, `graphs` records and plays launches for
-// timing, `blas` and `nvml` are the two libraries beside, `gpu` puts them behind the interface.
+// timing, `blas`, `blas_lt` and `nvml` are the libraries beside, `gpu` puts all behind the
+// interface.
 #pragma once
 
 #include <memory>
@@ -19,6 +20,7 @@ namespace tilec::cuda {
 struct GpuOptions {
   int index = 0;          // as the driver numbers devices
   bool libraries = true;  // open cuBLAS and NVML too, for comparing and timing
+  bool cublas = true;     // of these also cuBLAS
   std::vector<std::string> driver_files;
   std::vector<std::string> cublas_files;
   std::vector<std::string> nvml_files;

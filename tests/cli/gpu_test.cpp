@@ -41,7 +41,7 @@ TEST_F(Gpu, IsTakenWithoutDevice) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "running on the GPU: Fake H200\n");
   EXPECT_NE(outcome.out.find("bit for bit equal: yes"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("cuBLAS 20.00 us, ratio 2.000"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("cuBLAS 12.00 us, ratio 1.200"), std::string::npos) << outcome.out;
 }
 
 TEST_F(Gpu, IsLeftAloneWhereTheCpuIsNamed) {
@@ -62,7 +62,8 @@ TEST_F(Gpu, RunInJson) {
   EXPECT_EQ(result["device"], "gpu");
   EXPECT_EQ(result["check"]["bit_equal"], true);
   EXPECT_FALSE(result.contains("counters"));
-  for (const char* key : {"kernel_us", "cublas_us", "ratio", "clock_mhz", "share_of_peak"}) {
+  for (const char* key : {"kernel_us", "cublas_us", "cublas_sgemm_us", "cublaslt_us", "ratio",
+                          "clock_mhz", "share_of_peak"}) {
     EXPECT_TRUE(result["time"][key].is_number()) << key;
   }
 }
@@ -71,6 +72,17 @@ TEST_F(Gpu, NoBenchChecksOnly) {
   Outcome outcome = run({"run", kNaive, "--shape", "4x3x2", "--json", "--no-bench"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_FALSE(json::parse(outcome.out).contains("time"));
+}
+
+TEST_F(Gpu, NoCublasChecksAgainstFloat64Alone) {
+  Outcome outcome = run({"run", kNaive, "--shape", "4x3x2", "--json", "--no-cublas"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  json result = json::parse(outcome.out);
+  EXPECT_TRUE(result["device_info"]["cublas"].is_null());
+  EXPECT_EQ(result["check"]["passed"], true);
+  EXPECT_TRUE(result["check"]["bit_equal"].is_null());
+  EXPECT_TRUE(result["time"]["kernel_us"].is_number());
+  EXPECT_TRUE(result["time"]["ratio"].is_null());
 }
 
 TEST_F(Gpu, BenchEverySpecAtEveryShape) {

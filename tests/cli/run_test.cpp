@@ -36,6 +36,7 @@ TEST(Run, TakesEveryOptionOfTheProblem) {
            {"--offset-a", "1", "--offset-b", "2", "--offset-c", "3"},
            {"--seed", "7"},
            {"--no-bench"},
+           {"--no-cublas"},
            {"--target", "sm_80"}}) {
     for (const char* layout : {"nn", "nt", "tn", "tt"}) {
       // Leading dimensions are those of the layout nn; others get room for any.

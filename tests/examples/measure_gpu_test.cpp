@@ -75,6 +75,9 @@ TEST_F(MeasureGpu, LadderWithoutFaults) {
   EXPECT_EQ(file["rows"][2]["spec"], "tile 64x64 thread 4x4");
   EXPECT_EQ(row["kernel_us"], 2655.25);
   EXPECT_EQ(row["cublas_us"], 2670.5);
+  EXPECT_EQ(row["cublas_way"], "cublasLt, 2nd of 8");
+  EXPECT_EQ(row["cublas_sgemm_us"], 2680.25);
+  EXPECT_EQ(row["cublaslt_us"], 2670.5);
   EXPECT_EQ(row["check_passed"], true);
   EXPECT_EQ(row["bit_equal"], true);
   EXPECT_EQ(row["spills"], 0);
@@ -111,6 +114,86 @@ TEST_F(MeasureGpu, AHazardIsKeptAndFails) {
     EXPECT_NE(run["output"].get<std::string>().find("Race reported"), std::string::npos);
   }
   EXPECT_EQ(unclean, 1);
+}
+
+// One process a tool and a way of sharing out; a row for each of its kernels.
+TEST_F(MeasureGpu, SanitizesKernelsThatShareOutTheirWork) {
+  const Outcome outcome = measure("sanitizer");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  const json rows = results("sanitizer_fake_9000_x")["rows"];
+  ASSERT_EQ(rows.size(), (3 * 6 + 2) * 4U);
+  std::set<std::string> names;
+  std::set<std::string> ways;
+  for (const json& row : rows) {
+    EXPECT_EQ(row["clean"], true) << row;
+    EXPECT_NE(row["spec"].get<std::string>().find("tile "), std::string::npos);
+    names.insert(row["name"]);
+    ways.insert(row["way"]);
+  }
+  EXPECT_EQ(names.size(), 6U);
+  EXPECT_EQ(ways, (std::set<std::string>{"alone", "many tiles", "pointers", "strided"}));
+}
+
+// What is given to compute-sanitizer is what tilec takes, and right.
+TEST(MeasureSanitizer, ItsKernelsAreRightOnTheCpu) {
+  const Folder folder;
+  folder.write("run", R"sh(set -eu
+    . tools/measure_sanitizer
+    divided_runs | while IFS='|' read -r way shape options kernels; do
+      [ "$shape" = 257x259x129 ] || continue
+      "$1" run "$(divided_kernels)" --shape "$shape" $options --device cpu --no-cublas
+    done
+)sh");
+  const Outcome outcome =
+      shell("bash '" + folder.path("run") + "' '" + std::string(TILEC_BINARY) + "'");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  int passed = 0;
+  for (size_t at = 0; (at = outcome.output.find("\ncheck      passed", at)) != std::string::npos;
+       ++at)
+    ++passed;
+  EXPECT_EQ(passed, 3 * 6) << outcome.output;
+}
+
+TEST_F(MeasureGpu, AHazardAmongThemIsKeptAndFails) {
+  const Outcome outcome = measure("sanitizer", "FAKE_HAZARD='racecheck split_small 257x259x129'");
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  int unclean = 0;
+  const json rows = results("sanitizer_fake_9000_x")["rows"];
+  for (const json& row : rows) {
+    if (row["clean"] == true) continue;
+    ++unclean;
+    EXPECT_EQ(row["tool"], "racecheck");
+    EXPECT_NE(row["output"].get<std::string>().find("Race reported"), std::string::npos) << row;
+  }
+  EXPECT_EQ(unclean, 3 * 6);
+}
+
+// The real program, on the CPU and with a fault in every call that shows one.
+TEST_F(MeasureGpu, RandomCallsOfTheLibrary) {
+  const std::string program = fs::path(TILEC_BINARY).parent_path() / "random_calls";
+  folder_.write("random_calls",
+                "#!/bin/sh\nexec '" + program + "' \"$@\" --most 30 --device cpu $PLANT\n");
+  fs::permissions(folder_.path("random_calls"), fs::perms::owner_all);
+  const std::string environment = "RANDOM_CALLS='" + folder_.path("random_calls") + "' ";
+  Outcome outcome = measure("library --calls 40 --seed 3 --jobs 2", environment);
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  json file = results("library_fake_9000_x");
+  EXPECT_EQ(file["calls"], 40);
+  EXPECT_EQ(file["seed"], 3);
+  EXPECT_EQ(file["wrong"], 0);
+  EXPECT_GT(file["worst_error"], 0);
+  EXPECT_LE(file["worst_error"], 1);
+  EXPECT_TRUE(file["seconds"].is_number());
+  ASSERT_EQ(file["rows"].size(), 3U);
+  int calls = 0;
+  for (const json& row : file["rows"]) calls += row["calls"].get<int>();
+  EXPECT_EQ(calls, 40);
+
+  outcome = measure("library --calls 40", environment + "PLANT='--plant ldb'");
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  file = results("library_fake_9000_x");
+  EXPECT_GT(file["wrong"], 0);
+  EXPECT_NE(file["error"].get<std::string>().find("elements wrong"), std::string::npos);
 }
 
 TEST_F(MeasureGpu, CanLeaveTheSanitizerOut) {
@@ -184,6 +267,7 @@ TEST_F(MeasureGpu, ShapesAreThoseOfTheList) {
   json rows = results("shapes_fake_9000_x")["rows"];
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0]["name"], "chosen");
+  EXPECT_EQ(rows[0]["cublas_way"], "cublasLt, 2nd of 8");
   EXPECT_EQ(rows[0]["shape"], "512x512x512");
   EXPECT_EQ(rows[1]["layout"], "tt");
   EXPECT_EQ(rows[2]["batch"], 12);
@@ -268,10 +352,26 @@ TEST_F(MeasureGpu, ReadsWhatTilecPrints) {
   const json& row = file["rows"][0];
   EXPECT_FALSE(row.contains("error")) << row;
   // What takes an assembler is not there; all else is.
-  for (const char* key :
-       {"kernel_us", "cublas_us", "ratio", "clock_mhz", "share_of_peak", "tflops", "max_error",
-        "spills", "shared_bytes", "threads", "blocks_per_sm", "ideal_share", "kernel_fastest_us",
-        "kernel_slowest_us", "cublas_clock_mhz", "watts", "launches_a_burst", "operand_sets"})
+  for (const char* key : {"kernel_us",
+                          "cublas_us",
+                          "ratio",
+                          "clock_mhz",
+                          "share_of_peak",
+                          "tflops",
+                          "max_error",
+                          "spills",
+                          "shared_bytes",
+                          "threads",
+                          "blocks_per_sm",
+                          "ideal_share",
+                          "kernel_fastest_us",
+                          "kernel_slowest_us",
+                          "cublas_sgemm_us",
+                          "cublaslt_us",
+                          "cublas_clock_mhz",
+                          "watts",
+                          "launches_a_burst",
+                          "operand_sets"})
     EXPECT_TRUE(row[key].is_number()) << key;
   EXPECT_EQ(row["check_passed"], true);
   EXPECT_EQ(row["bit_equal"], true);

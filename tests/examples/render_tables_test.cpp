@@ -126,6 +126,40 @@ TEST_F(RenderTables, TheSanitizersVerdict) {
             std::string::npos);
 }
 
+TEST_F(RenderTables, KernelsThatShareOutTheirWork) {
+  const std::string head = R"({"schema": "tilec.measure/1", "what": "sanitizer", "rows": [
+    {"name": "split", "way": "alone", "tool": "memcheck", "shape": "9x9x9", "clean": true},
+    {"name": "split", "way": "alone", "tool": "racecheck", "shape": "9x9x9", "clean": )";
+  folder_.write("sanitizer_fake.json", head + "true}]}");
+  EXPECT_EQ(rendered(place("divided fake")),
+            place("divided fake",
+                  "memcheck and racecheck over 1 kernels (split; alone) at 9x9x9: "
+                  "2 runs, all are clean.\n"));
+  folder_.write("sanitizer_fake.json", head + "false}]}");
+  EXPECT_NE(rendered(place("divided fake")).find("not clean: split (alone) under racecheck."),
+            std::string::npos);
+}
+
+TEST_F(RenderTables, RandomCallsOfTheLibrary) {
+  const auto write = [this](const char* wrong, const char* error, const char* cublas_wrong) {
+    folder_.write("library_fake.json",
+                  std::string(R"({"schema": "tilec.measure/1", "device": "NVIDIA Fake",
+      "cublas": "13.1.0", "calls": 10, "kernels": 3, "bit_equal": 4, "wrong": )") +
+                      wrong + R"(, "worst_error": )" + error + R"(, "cublas_wrong": )" +
+                      cublas_wrong + R"(, "rows": [{"kind": "sgemm", "cublas_wrong": 0},
+      {"kind": "pointers", "cublas_wrong": )" +
+                      cublas_wrong + "}]}");
+    return rendered(place("library fake"));
+  };
+  EXPECT_NE(write("0", "0.25", "0")
+                .find("10 random calls of libtilec on NVIDIA Fake, by 3 kernels: 0 wrong, largest "
+                      "error 0.250 of the bound; 4 bit for bit as cuBLAS 13.1.0 does it.\n"),
+            std::string::npos);
+  const std::string wrong = write("2", "null", "3");
+  EXPECT_NE(wrong.find("2 wrong, largest error NaN"), std::string::npos) << wrong;
+  EXPECT_NE(wrong.find("which itself failed the check in 3 (3 of pointers)."), std::string::npos);
+}
+
 const std::string kMachine = R"head("schema": "tilec.measure/1", "device": "NVIDIA Fake",
     "driver": "580.1", "ncu": "2025.3 (x)", "compute_sanitizer": "2025.4 (y)",
     "measured": "2026-11-29T20:00:00Z")head";

@@ -1,19 +1,17 @@
 // runtime/cuda over a fake driver: what is opened and asked for, what is said when it fails, and
 // that nothing is leaked. The real one is tested where there is a GPU.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "runtime/cuda/gpu.h"
-#include "runtime/cuda/headers.h"
 #include "runtime/cuda/library.h"
 #include "runtime/cuda/nvml.h"
 #include "runtime/device_operands.h"
 #include "runtime/devices.h"
 #include "runtime/print.h"
 #include "runtime/run.h"
-#include "tests/runtime/fake_cuda/fake_cuda.h"
+#include "tests/runtime/cuda_fixture.h"
 #include "tests/runtime/gemm_on_host.h"
 
 namespace tilec {
@@ -21,49 +19,10 @@ namespace {
 
 using cuda::GpuOptions;
 using cuda::open_gpu;
-
-GpuOptions fake_options() {
-  return {.driver_files = {TILEC_FAKE_CUDA},
-          .cublas_files = {TILEC_FAKE_CUDA},
-          .nvml_files = {TILEC_FAKE_CUDA}};
-}
-
-class Cuda : public testing::Test {
- protected:
-  void SetUp() override {
-    if (TILEC_HAS_CUDA_HEADERS == 0) GTEST_SKIP() << "cuda.h was not there";
-    handle_ = dlopen(TILEC_FAKE_CUDA, RTLD_LAZY | RTLD_LOCAL);
-    ASSERT_NE(handle_, nullptr) << dlerror();
-    function<decltype(fake_reset)>("fake_reset")();
-  }
-  template <class Function>
-  Function* function(const char* name) {
-    return reinterpret_cast<Function*>(dlsym(handle_, name));
-  }
-  void fail(const char* name, int status, int skip = 0) {
-    function<decltype(fake_fail)>("fake_fail")(name, status, skip);
-  }
-  int calls(const char* name) { return function<decltype(fake_calls)>("fake_calls")(name); }
-  int live() { return function<decltype(fake_live)>("fake_live")(); }
-
-  // Opens the fake; what fails fails the test.
-  std::unique_ptr<Device> opened() {
-    Result<std::unique_ptr<Device>> gpu = open_gpu(fake_options());
-    if (gpu) return std::move(*gpu);
-    ADD_FAILURE() << dsl::render(gpu.error());
-    return nullptr;
-  }
-
- private:
-  void* handle_ = nullptr;
-};
-
-std::string message_of(const dsl::Error& error) {
-  return error.diagnostics.front().message;
-}
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using test::contains;
+using test::Cuda;
+using test::fake_options;
+using test::message_of;
 
 TEST_F(Cuda, ReadsTheDevice) {
   const std::unique_ptr<Device> gpu = opened();
@@ -167,8 +126,12 @@ TEST_F(Cuda, RunsChecksAndTimes) {
   EXPECT_FALSE(result->counters);
   ASSERT_TRUE(result->time && result->time->cublas);
   EXPECT_NEAR(result->time->kernel.median_us, 10, 1e-3);
-  EXPECT_NEAR(result->time->cublas->median_us, 20, 1e-3);
-  EXPECT_NEAR(result->time->ratio, 2, 1e-3);
+  // The second of cublasLt's three algorithms is faster than cublasSgemm.
+  EXPECT_NEAR(result->time->cublas->median_us, 12, 1e-3);
+  EXPECT_EQ(result->time->cublas_way, "cublasLt, 2nd of 3");
+  EXPECT_NEAR(result->time->cublas_sgemm_us, 20, 1e-3);
+  EXPECT_NEAR(result->time->cublaslt_us, 12, 1e-3);
+  EXPECT_NEAR(result->time->ratio, 1.2, 1e-3);
   EXPECT_EQ(result->time->kernel.clock_mhz, 1500);
   EXPECT_EQ(result->time->kernel.watts, 400);
   EXPECT_NEAR(result->time->share_of_peak, 2.0 * 33 * 17 * 40 / 10e-6 / (132.0 * 128 * 2 * 1500e6),

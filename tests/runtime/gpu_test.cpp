@@ -68,6 +68,58 @@ TEST_F(Gpu, CublasIsRightInEveryLayout) {
     }
 }
 
+// Every algorithm that cublasLt lists, aligned or not, alone and in a batch: what is timed as the
+// rival computes in f32, and the whole product.
+TEST_F(Gpu, EveryAlgorithmOfCublasLtIsRight) {
+  int algorithms = 0;
+  for (int variant = 0; variant < 16; ++variant) {
+    const bool aligned = (variant & 4) != 0;
+    const bool batched = (variant & 8) != 0;
+    const int64_t pad = aligned ? 4 : 1;
+    const GemmProblem problem =
+        *complete({.shape = {132, 72, 992},
+                   .layout = {(variant & 1) != 0, (variant & 2) != 0},
+                   .lda = 992 + pad,
+                   .ldb = 992 + pad,
+                   .ldc = 72 + pad,
+                   .alpha = 1.5F,
+                   .beta = -1,
+                   .offset_a = aligned ? 0 : 1,
+                   .offset_c = aligned ? 0 : 3,
+                   .batch = batched ? 3 : 1,
+                   .batched = batched ? dsl::Batch::strided : dsl::Batch::none});
+    std::vector<Operands> before;
+    for (int64_t i = 0; i < problem.batch; ++i)
+      before.push_back(make_operands(problem, true, true));
+    const auto placed = DeviceOperands::upload(*device, before, problem.batched, 0);
+    ASSERT_TRUE(placed) << dsl::render(placed.error());
+    const KernelArguments arguments[] = {placed->arguments(problem)};
+    Stopwatch& stopwatch = *device->stopwatch();
+    const auto listed =
+        stopwatch.cublaslt_algorithms(problem.layout, problem.batched, arguments[0]);
+    ASSERT_TRUE(listed) << dsl::render(listed.error());
+    for (CublasWay way = 1; way <= *listed; ++way, ++algorithms) {
+      for (int64_t i = 0; i < problem.batch; ++i)
+        ASSERT_TRUE(placed->upload_c(*device, before[static_cast<size_t>(i)].c, i));
+      // It multiplies once as it records.
+      const auto recorded =
+          stopwatch.record_cublas(way, problem.layout, problem.batched, arguments);
+      ASSERT_TRUE(recorded) << variant << ", " << way << ": " << dsl::render(recorded.error());
+      stopwatch.forget(*recorded);
+      for (int64_t i = 0; i < problem.batch; ++i) {
+        const Operands& matrix = before[static_cast<size_t>(i)];
+        const auto after = placed->download(*device, matrix, i);
+        ASSERT_TRUE(after) << dsl::render(after.error());
+        EXPECT_TRUE(
+            check_result(problem, dsl::default_epilogue(), {16, 16}, matrix, *after, {}).passed)
+            << variant << ", " << way;
+      }
+    }
+  }
+  if (device->info().cublas.empty() || algorithms == 0) GTEST_SKIP() << "no cublasLt";
+  EXPECT_GE(algorithms, 16);
+}
+
 TEST_F(Gpu, TimesBothSides) {
   const auto result = run_gemm(*device, test::naive_artifact(), {.shape = {256, 256, 256}},
                                {.bench = BenchOptions{.bursts = 5}});

@@ -30,6 +30,9 @@ RunResult on_the_gpu() {
                                        .clock_mhz = 1980,
                                        .watts = 500},
                             .cublas = Timing{.median_us = 13.75, .clock_mhz = 1965},
+                            .cublas_way = "cublasLt, 3rd of 8",
+                            .cublas_sgemm_us = 14.25,
+                            .cublaslt_us = 13.75,
                             .ratio = 1.1,
                             .tflops = 20.5,
                             .share_of_peak = 0.305,
@@ -71,6 +74,9 @@ TEST(Print, JsonOfAGpuRunHasTheDocumentedKeys) {
   const Json& time = json["time"];
   EXPECT_EQ(time["kernel_us"], 12.5);
   EXPECT_EQ(time["cublas_us"], 13.75);
+  EXPECT_EQ(time["cublas_way"], "cublasLt, 3rd of 8");
+  EXPECT_EQ(time["cublas_sgemm_us"], 14.25);
+  EXPECT_EQ(time["cublaslt_us"], 13.75);
   EXPECT_EQ(time["ratio"], 1.1);
   EXPECT_EQ(time["clock_mhz"], 1980);
   EXPECT_EQ(time["share_of_peak"], 0.305);
@@ -111,6 +117,7 @@ TEST(Print, TextSaysWhatCounts) {
         "512x256x64, layout nt, alpha 1, beta 0, rows of C every 300, 8 blocks",
         "passed: 131072 of 131072 elements against float64, largest error 0.0312 of the bound",
         "|c - r| <= gamma(K+2)", "bit for bit equal: yes", "12.50 us, cuBLAS 13.75 us, ratio 1.100",
+        "cuBLAS's faster way is cublasLt, 3rd of 8: cublasSgemm 14.25 us, cublasLt 13.75 us",
         "20.50 TFLOP/s, 30.5 % of the peak at 1980 MHz", "ptx fnv1a:1, cubin fnv1a:2",
         "nvJitLink 13.0.88"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
