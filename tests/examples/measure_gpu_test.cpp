@@ -121,7 +121,7 @@ TEST_F(MeasureGpu, SanitizesKernelsThatShareOutTheirWork) {
   const Outcome outcome = measure("sanitizer");
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   const json rows = results("sanitizer_fake_9000_x")["rows"];
-  ASSERT_EQ(rows.size(), (3 * 6 + 2) * 4U);
+  ASSERT_EQ(rows.size(), (3 * 8 + 4) * 4U);
   std::set<std::string> names;
   std::set<std::string> ways;
   for (const json& row : rows) {
@@ -151,7 +151,7 @@ TEST(MeasureSanitizer, ItsKernelsAreRightOnTheCpu) {
   for (size_t at = 0; (at = outcome.output.find("\ncheck      passed", at)) != std::string::npos;
        ++at)
     ++passed;
-  EXPECT_EQ(passed, 3 * 6) << outcome.output;
+  EXPECT_EQ(passed, 3 * 8) << outcome.output;
 }
 
 TEST_F(MeasureGpu, AHazardAmongThemIsKeptAndFails) {
@@ -165,7 +165,7 @@ TEST_F(MeasureGpu, AHazardAmongThemIsKeptAndFails) {
     EXPECT_EQ(row["tool"], "racecheck");
     EXPECT_NE(row["output"].get<std::string>().find("Race reported"), std::string::npos) << row;
   }
-  EXPECT_EQ(unclean, 3 * 6);
+  EXPECT_EQ(unclean, 3 * 8);
 }
 
 // The real program, on the CPU and with a fault in every call that shows one.
