@@ -54,7 +54,8 @@ std::optional<Executed> count_executed(std::span<const Instruction> instructions
   }
   Executed out{.shape = shape};
   out.trips = way->slices * per_slice / multiply_adds_of(instructions, flow, steady);
-  if (steady.parent) set_loop(flow.loops[*steady.parent], way->slices);
+  if (const std::optional<size_t> around = slice_loop(instructions, flow, work, way->steady))
+    set_loop(flow.loops[*around], way->slices);
   set_loop(steady, out.trips);
 
   const std::vector<Weight> weights = weigh_blocks(instructions, flow, work);

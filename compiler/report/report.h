@@ -5,7 +5,8 @@
 // spec alone would need. The Report is plain data; text.h and json.h print it, check.h judges it by
 // budgets. Every figure is worked out once, here.
 //
-// Words. The steady loop is the SASS loop with most multiply-adds; padding NOPs are not counted.
+// Words. The steady loop is the SASS loop with most multiply-adds that holds no other which
+// multiplies; padding NOPs are not counted.
 // FMA share: FMA instructions / all instructions of the steady loop, static. Executed FMA share:
 // the same over the whole kernel, static counts times trips, for a shape. Ideal share:
 // multiply-adds and the fragment loads that the spec asks for, nothing else. The gap between ideal

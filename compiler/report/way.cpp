@@ -85,15 +85,24 @@ int multiply_adds_of(std::span<const Instruction> instructions, const sass::Flow
   return sum;
 }
 
+std::optional<size_t> slice_loop(std::span<const Instruction> instructions, const sass::Flow& flow,
+                                 const WorkOfThread& work, size_t which) {
+  const double per_slice = double(work.fma_per_k) * work.tile_k;
+  const sass::Loop& loop = flow.loops[which];
+  if (multiply_adds_of(instructions, flow, loop) >= per_slice) return std::nullopt;
+  return loop.parent;
+}
+
 LoopUnit unit_of(std::span<const Instruction> instructions, const sass::Flow& flow,
                  const WorkOfThread& work, size_t which) {
   const sass::Loop& loop = flow.loops[which];
   const double per_slice = double(work.fma_per_k) * work.tile_k;
   const int per_trip = multiply_adds_of(instructions, flow, loop);
-  if (!loop.parent) return {loop.blocks, per_trip / per_slice};
+  const std::optional<size_t> around = slice_loop(instructions, flow, work, which);
+  if (!around) return {loop.blocks, per_trip / per_slice};
   LoopUnit unit;
   const auto trips = std::max(1L, std::lround(per_slice / per_trip));
-  for (const size_t block : flow.loops[*loop.parent].blocks) {
+  for (const size_t block : flow.loops[*around].blocks) {
     if (!loop.contains(block)) unit.blocks.push_back(block);
     if (block != loop.header) continue;
     for (long trip = 0; trip < trips; ++trip)
@@ -125,7 +134,8 @@ std::optional<Way> find_way(std::span<const Instruction> instructions, const sas
       cost[block] = 0;
     }
   };
-  if (steady.parent) set_loop(*steady.parent);
+  if (const std::optional<size_t> around = slice_loop(instructions, flow, work, *which))
+    set_loop(*around);
   set_loop(*which);
   if (way.takes_rest) set_loop(*way.rest);
 

@@ -33,6 +33,11 @@ struct LoopUnit {
 std::optional<Way> find_way(std::span<const sass::Instruction> instructions, const sass::Flow& flow,
                             const WorkOfThread& work, int64_t k);
 
+/// The loop round `loop` that walks the slices: there is one where `loop` does less than a slice.
+/// What stands round a loop of whole slices walks tiles (`persistent`).
+std::optional<size_t> slice_loop(std::span<const sass::Instruction> instructions,
+                                 const sass::Flow& flow, const WorkOfThread& work, size_t loop);
+
 LoopUnit unit_of(std::span<const sass::Instruction> instructions, const sass::Flow& flow,
                  const WorkOfThread& work, size_t loop);
 

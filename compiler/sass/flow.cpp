@@ -190,18 +190,22 @@ Flow find_flow(std::span<const Instruction> instructions) {
 }
 
 std::optional<size_t> steady_loop(const Flow& flow, std::span<const Instruction> instructions) {
-  std::optional<size_t> best;
-  int most = 0;
-  for (size_t l = 0; l < flow.loops.size(); ++l) {
+  std::vector<int> sums;
+  for (const Loop& loop : flow.loops) {
     int sum = 0;
-    for (const size_t i : instructions_of(flow, flow.loops[l], instructions))
+    for (const size_t i : instructions_of(flow, loop, instructions))
       sum += multiply_adds(instructions[i]);
-    // Inner loops come later: of equals, take the innermost.
-    if (sum == 0 || sum < most) continue;
-    if (sum == most && !flow.loops[*best].contains(flow.loops[l].header)) continue;
-    most = sum;
-    best = l;
+    sums.push_back(sum);
   }
+  const auto holds_another = [&](size_t which) {
+    for (size_t l = 0; l < flow.loops.size(); ++l)
+      if (l != which && sums[l] > 0 && flow.loops[which].contains(flow.loops[l].header))
+        return true;
+    return false;
+  };
+  std::optional<size_t> best;
+  for (size_t l = 0; l < flow.loops.size(); ++l)
+    if (sums[l] > 0 && !holds_another(l) && (!best || sums[l] > sums[*best])) best = l;
   return best;
 }
 

@@ -37,8 +37,8 @@ struct Flow {
 /// taken to return. Code after the last reachable instruction (padding) makes unreached blocks.
 Flow find_flow(std::span<const Instruction> instructions);
 
-/// Index into `flow.loops` of the loop with most multiply-adds, each loop's own counted with those
-/// of the loops within it; of nested ones that hold the same, the innermost. None without any.
+/// Index into `flow.loops` of the loop with most multiply-adds among those that hold no other loop
+/// that multiplies: a loop over tiles, with the slices peeled off, has more. None without any.
 std::optional<size_t> steady_loop(const Flow& flow, std::span<const Instruction> instructions);
 
 /// Indices of the instructions of `loop`, padding left out, in order of the code.

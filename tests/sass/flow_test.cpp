@@ -77,6 +77,20 @@ TEST(Flow, TheSteadyLoopHasMostMultiplyAdds) {
   EXPECT_EQ(instructions_of(flow, flow.loops[*steady], code), (std::vector<size_t>{2, 4, 5}));
 }
 
+// A loop over tiles with its epilogue holds more multiply-adds than the loop over slices in it, and
+// than any loop beside that: it is not the steady one.
+TEST(Flow, ALoopOverTilesIsNotTheSteadyLoop) {
+  // 0 IADD3 (tiles); 1, 2 FFMA, 3 @P0 BRA 1; 4 FFMA, 5 @P0 BRA 4; 6 FFMA, 7 @P1 BRA 0; 8 EXIT
+  const std::vector<Instruction> code =
+      program({iadd3(), ffma(0, 1, 2, 0), ffma(3, 1, 2, 3), bra(-2, 0), ffma(0, 1, 2, 0),
+               bra(-1, 0), ffma(0, 1, 2, 0), bra(-7, 1), exit_word()});
+  const Flow flow = find_flow(code);
+  ASSERT_EQ(flow.loops.size(), 3U);
+  const std::optional<size_t> steady = steady_loop(flow, code);
+  ASSERT_TRUE(steady);
+  EXPECT_EQ(instructions_of(flow, flow.loops[*steady], code), (std::vector<size_t>{1, 2, 3}));
+}
+
 TEST(Flow, NoMultiplyAddsNoSteadyLoop) {
   const std::vector<Instruction> code = program({iadd3(), bra(-1, 0), exit_word()});
   EXPECT_EQ(steady_loop(find_flow(code), code), std::nullopt);

@@ -175,6 +175,23 @@ TEST(Report, InnerLoopsTripSeveralTimesASlice) {
   EXPECT_DOUBLE_EQ(executed->instructions, 1 + 3 * 2 + 6 * 3 + 1);
 }
 
+// A loop over tiles round one over slices, a whole slice a trip: the tile's own instructions stand
+// once on the way, whatever K is.
+TEST(Report, ALoopOverTilesIsPassedOnce) {
+  using sass::bra, sass::exit_word, sass::ffma, sass::iadd3;
+  // 0 IADD3; 1 IADD3 (tiles); 2, 3 FFMA, @P0 BRA 2; 5 FFMA; @P1 BRA 1; EXIT
+  const std::vector<sass::Instruction> code =
+      sass::program({iadd3(), iadd3(), ffma(0, 1, 2, 0), ffma(3, 1, 2, 3), bra(-2, 0),
+                     ffma(0, 1, 2, 0), bra(-5, 1), exit_word()});
+  const sass::Flow flow = sass::find_flow(code);
+  const WorkOfThread work{.fma_per_k = 2, .tile_k = 1, .ideal_share = 0.5};
+  const std::optional<Executed> executed = count_executed(code, flow, work, {1, 1, 10});
+  ASSERT_TRUE(executed);
+  EXPECT_DOUBLE_EQ(executed->trips, 10);
+  EXPECT_DOUBLE_EQ(executed->fma, 21);
+  EXPECT_DOUBLE_EQ(executed->instructions, 2 + 10 * 3 + 3);
+}
+
 // The road of our own kernels: whole slices in the steady loop, what is left of K in another.
 // 0 IADD3; 1 @P0 BRA 4; 2, 3 FFMA, @P1 BRA 2; 4 @P2 BRA 7; 5, 6 FFMA, @P3 BRA 5; 7 EXIT
 TEST(Report, TheRemainderOfKIsDoneByTheLoopAfter) {
