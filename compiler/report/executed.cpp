@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/report/count.h"
+#include "compiler/report/steps.h"
 #include "compiler/report/way.h"
 
 namespace tilec {
@@ -13,7 +14,7 @@ using sass::Class;
 using sass::Instruction;
 
 struct Weight {
-  int instructions = 0;  // padding left out
+  int instructions = 0;
   int fma = 0;
 };
 
@@ -23,17 +24,58 @@ std::vector<Weight> weigh_blocks(std::span<const Instruction> instructions, cons
   for (const sass::BasicBlock& block : flow.blocks) {
     Weight weight;
     for (size_t i = block.begin; i < block.end; ++i) {
-      const Class kind = class_of(instructions[i], work);
-      if (kind == Class::nop) continue;
+      // A NOP on the way is executed like all others; padding stands behind the last exit.
       ++weight.instructions;
-      if (kind == Class::fma) ++weight.fma;
+      if (class_of(instructions[i], work) == Class::fma) ++weight.fma;
     }
     weights.push_back(weight);
   }
   return weights;
 }
 
+// An `if` whose else arm whole tiles with beta = 0 do not take.
+bool is_for_whole_tiles(std::string_view line) {
+  return line.find("if whole {") != std::string_view::npos ||
+         line.find("if beta_is_zero {") != std::string_view::npos;
+}
+
+// By line of the tile IR, 1-based: whether it stands in such an else arm.
+std::vector<bool> else_arms(std::string_view tile) {
+  struct Open {
+    bool ours = false;
+    bool in_else = false;
+  };
+  std::vector<bool> out{false};
+  std::vector<Open> open;
+  for (const std::string_view line : lines_of(tile)) {
+    const size_t first = line.find_first_not_of(' ');
+    const bool closes = first != std::string_view::npos && line[first] == '}';
+    const bool opens = line.ends_with('{');
+    if (closes && opens && !open.empty()) {
+      open.back().in_else = true;
+    } else if (closes && !open.empty()) {
+      open.pop_back();
+    } else if (opens) {
+      open.push_back({.ours = is_for_whole_tiles(line)});
+    }
+    out.push_back(std::ranges::any_of(open, [](const Open& o) { return o.ours && o.in_else; }));
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<bool> avoided_by_whole_tiles(std::span<const Instruction> instructions,
+                                         std::span<const sass::LineRow> lines,
+                                         std::string_view tile) {
+  const std::vector<bool> arms = else_arms(tile);
+  std::vector<bool> out;
+  for (const Instruction& instruction : instructions) {
+    const auto line = static_cast<size_t>(std::max(0, sass::line_at(lines, instruction.offset)));
+    out.push_back(line < arms.size() && arms[line]);
+  }
+  return out;
+}
 
 std::optional<Executed> count_executed(std::span<const Instruction> instructions,
                                        const sass::Flow& flow, const WorkOfThread& work,

@@ -169,7 +169,10 @@ std::string to_json(const Report& report) {
                         {"blocks", executed.blocks},
                         {"trips", executed.trips},
                         {"instructions", executed.instructions},
-                        {"fma", executed.fma}};
+                        {"fma", executed.fma},
+                        {"whole_tiles", executed.whole_tiles},
+                        {"warp_instructions", executed.warp_instructions},
+                        {"multiply_adds", executed.multiply_adds}};
   }
   if (report.prediction) {
     json["predicted_share_of_peak"] = report.prediction->share_of_peak;

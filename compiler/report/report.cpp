@@ -111,6 +111,28 @@ dsl::Result<const sass::Kernel*> find_kernel(const sass::Cubin& cubin, const Art
   return kernel;
 }
 
+std::optional<Executed> executed_at(const dsl::GemmShape& shape, const Artifact& artifact,
+                                    std::span<const sass::Instruction> instructions,
+                                    const sass::Flow& flow, const WorkOfThread& work) {
+  const dsl::Spec& spec = artifact.spec;
+  // A block of `split_k` walks its share of K.
+  dsl::GemmShape of_block = shape;
+  if (spec.split_k > 1) of_block.k = dsl::slices_a_block(spec, shape) * spec.tile_k;
+  std::optional<Executed> out = count_executed(instructions, flow, work, of_block);
+  if (!out) return out;
+  out->shape = shape;
+  const int64_t rows = (shape.m + spec.tile.m - 1) / spec.tile.m;
+  const int64_t columns = (shape.n + spec.tile.n - 1) / spec.tile.n;
+  out->blocks = rows * columns * spec.split_k;
+  out->whole_tiles = shape.m % spec.tile.m == 0 && shape.n % spec.tile.n == 0 &&
+                     shape.k % (spec.tile_k * spec.split_k) == 0;
+  const int threads = std::max(1, artifact.derived.threads);
+  const int warps = (threads + kLanes - 1) / kLanes;
+  out->warp_instructions = out->instructions * static_cast<double>(out->blocks) * warps;
+  out->multiply_adds = out->fma * static_cast<double>(out->blocks) * threads;
+  return out;
+}
+
 // What is known without a cubin.
 Report report_of_spec(const Artifact& artifact, const Target& target) {
   Report report{.spec = dsl::format(artifact.spec),
@@ -149,10 +171,12 @@ dsl::Result<Report> build_report(const Artifact& artifact, const Target& target,
   const sass::TextKernel* lines = text == nullptr ? nullptr : text->find(kernel.name);
   const int mismatches = lines == nullptr ? 0 : drop_mismatches(instructions, *lines);
   const sass::Flow flow = sass::find_flow(instructions);
-  const WorkOfThread work{.fma_per_k = artifact.spec.thread.m * artifact.spec.thread.n,
-                          .tile_k = artifact.spec.tile_k,
-                          .ideal_share = artifact.derived.ideal_share,
-                          .copies_slices = artifact.spec.copy != dsl::CopyMode::none};
+  const WorkOfThread work{
+      .fma_per_k = artifact.spec.thread.m * artifact.spec.thread.n,
+      .tile_k = artifact.spec.tile_k,
+      .ideal_share = artifact.derived.ideal_share,
+      .copies_slices = artifact.spec.copy != dsl::CopyMode::none,
+      .avoided = avoided_by_whole_tiles(instructions, kernel.lines, artifact.tile)};
   // The cubin's own record is what the driver loads by; the assembler's words come second.
   if (kernel.registers > 0) report.registers = kernel.registers;
   report.stack_bytes = std::max(report.stack_bytes, kernel.frame_bytes);
@@ -163,19 +187,7 @@ dsl::Result<Report> build_report(const Artifact& artifact, const Target& target,
   report.code->mismatches = mismatches;
   report.back_end = describe_back_end(artifact, target);
   report.steady = count_steady_loop(instructions, flow, work, kernel.lines, artifact.tile);
-  if (shape) {
-    // A block of `split_k` walks its share of K.
-    dsl::GemmShape of_block = *shape;
-    if (artifact.spec.split_k > 1)
-      of_block.k = dsl::slices_a_block(artifact.spec, *shape) * artifact.spec.tile_k;
-    report.executed = count_executed(instructions, flow, work, of_block);
-    if (report.executed) {
-      report.executed->shape = *shape;
-      const dsl::Extent& tile = artifact.spec.tile;
-      report.executed->blocks = (shape->m + tile.m - 1) / tile.m *
-                                ((shape->n + tile.n - 1) / tile.n) * artifact.spec.split_k;
-    }
-  }
+  if (shape) report.executed = executed_at(*shape, artifact, instructions, flow, work);
   report.prediction =
       predict({artifact, target, kernel, instructions, flow, work, report.occupancy.blocks_per_sm},
               shape.value_or(kUsualShape));

@@ -105,7 +105,8 @@ struct KernelCounts {
 };
 
 /// One thread's instructions for a shape, predicted: static counts times trips, for a thread of a
-/// whole tile (executed.cpp says how its way is found).
+/// whole tile (executed.cpp says how its way is found), and the launch's: all blocks are taken to
+/// be of whole tiles.
 struct Executed {
   dsl::GemmShape shape;
   int64_t blocks = 0;
@@ -113,6 +114,9 @@ struct Executed {
   double instructions = 0;
   double fma = 0;
   double fma_share = 0;
+  bool whole_tiles = false;      // the tile divides the shape: what is said of the launch is exact
+  double warp_instructions = 0;  // of the launch
+  double multiply_adds = 0;      // FMA instructions of all threads of the launch
 };
 
 /// The shape that is predicted for where none is given.

@@ -243,7 +243,6 @@ Trace trace_of(const PredictionInput& input, const Way& way, bool at_edges) {
     for (const size_t block : blocks)
       for (size_t i = input.flow.blocks[block].begin; i < input.flow.blocks[block].end; ++i) {
         const Instruction& instruction = input.instructions[i];
-        if (sass::classify(instruction) == Class::nop) continue;
         const auto line =
             static_cast<size_t>(sass::line_at(input.kernel.lines, instruction.offset));
         steps.push_back(step_of(instruction, static_cast<uint32_t>(i), input, accesses,

@@ -1,9 +1,9 @@
 // The steady loop trips as often as the slices of K ask for; a loop round it, once a slice. Of the
 // rest, the thread is taken to go the shortest way, in instructions, from the entry to the steady
-// loop and from there to an exit: guards and the arms for edges and for other values of beta are
-// longer, so this is the way of a whole tile. Slices that were peeled off the loop are recognised
-// by their multiply-adds. Where K leaves a remainder and another loop that multiplies follows, that
-// loop does the last slice.
+// loop and from there to an exit, with the arms left out that are for edges or for other values of
+// beta, as far as lines of the tile IR tell them: this is the way of a whole tile. Slices that were
+// peeled off the loop are recognised by their multiply-adds. Where K leaves a remainder and another
+// loop that multiplies follows, that loop does the last slice.
 #include "compiler/report/way.h"
 
 #include <algorithm>
@@ -23,6 +23,21 @@ int multiply_adds_in(std::span<const Instruction> instructions, const sass::Basi
   int sum = 0;
   for (size_t i = block.begin; i < block.end; ++i) sum += sass::multiply_adds(instructions[i]);
   return sum;
+}
+
+// What passing each block costs: its instructions, and far more for those of a wrong arm.
+std::vector<int> costs_of(std::span<const Instruction> instructions, const sass::Flow& flow,
+                          const WorkOfThread& work) {
+  constexpr int kWrongArm = 1000;
+  std::vector<int> cost;
+  for (const sass::BasicBlock& block : flow.blocks) {
+    cost.push_back(0);
+    for (size_t i = block.begin; i < block.end; ++i) {
+      if (sass::classify(instructions[i]) == sass::Class::nop) continue;
+      cost.back() += i < work.avoided.size() && work.avoided[i] ? kWrongArm : 1;
+    }
+  }
+  return cost;
 }
 
 // Blocks of the shortest way from `from` to the block `to`, or to an exit where `to` is none; both
@@ -121,13 +136,8 @@ std::optional<Way> find_way(std::span<const Instruction> instructions, const sas
   way.takes_rest = way.rest && k % work.tile_k != 0;
 
   // The loops' own blocks cost the way nothing: they are counted by their trips.
-  std::vector<int> cost;
+  std::vector<int> cost = costs_of(instructions, flow, work);
   std::vector<bool> looped(flow.blocks.size(), false);
-  for (const sass::BasicBlock& block : flow.blocks) {
-    cost.push_back(0);
-    for (size_t i = block.begin; i < block.end; ++i)
-      if (sass::classify(instructions[i]) != sass::Class::nop) ++cost.back();
-  }
   const auto set_loop = [&](size_t loop) {
     for (const size_t block : flow.loops[loop].blocks) {
       looped[block] = true;

@@ -41,5 +41,32 @@ TEST(Prediction, AgreesWithTheMeasuredLadder) {
   EXPECT_LE(errors[errors.size() / 2], kMedian);
 }
 
+// Static counts times trips are what the hardware executed, to the instruction.
+TEST(Prediction, ExecutedCountsAreThoseOfHardware) {
+  const json counters = json::parse(text_of(kRoot / "examples/results/counters_h200.json"));
+  int compared = 0;
+  for (const json& row : counters["rows"]) {
+    const std::string spec = row["provenance"]["spec"];
+    const Outcome outcome = shell(std::string(TILEC_BINARY) + " report '" + spec + "' --shape " +
+                                  row["shape"].get<std::string>() + " --json");
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    const json report = json::parse(outcome.output.substr(outcome.output.find('{')));
+    if (!report.contains("executed")) GTEST_SKIP() << "no assembler";
+    const json& assembler = report["assembler"];
+    const std::string here =
+        assembler["tool"].get<std::string>() + " " + assembler["version"].get<std::string>();
+    if (here != counters["assembler"].get<std::string>())
+      GTEST_SKIP() << "another assembler than the one measured";
+    if (!report["executed"]["whole_tiles"]) continue;
+    ++compared;
+    EXPECT_EQ(report["executed"]["warp_instructions"], row["gpu"]["smsp__inst_executed.sum"])
+        << row["name"] << " at " << row["shape"];
+    EXPECT_EQ(report["executed"]["multiply_adds"],
+              row["gpu"]["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"])
+        << row["name"] << " at " << row["shape"];
+  }
+  EXPECT_GE(compared, 25);
+}
+
 }  // namespace
 }  // namespace tilec

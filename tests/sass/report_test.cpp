@@ -233,6 +233,28 @@ TEST(Report, TheShortestWayIsThatOfAWholeTile) {
 }
 
 // Kernels that load operands straight from global memory: LDG is their fragment load.
+// The arm for edges may be the shorter one: a loop, where the arm of whole tiles is unrolled. Lines
+// of the tile IR tell them apart. NOPs on the way are executed.
+TEST(Report, LinesTellTheArmOfAWholeTile) {
+  using sass::bra, sass::exit_word, sass::ffma, sass::iadd3, sass::nop;
+  // 0 FFMA, 1 @P0 BRA 0; 2 @P1 BRA 7; 3, 4 IADD3, 5 NOP, 6 EXIT; 7 IADD3, 8 EXIT
+  const std::vector<sass::Instruction> code =
+      sass::program({ffma(0, 1, 2, 0), bra(-1, 0), bra(5, 1), iadd3(), iadd3(), nop(), exit_word(),
+                     iadd3(), exit_word()});
+  const std::string tile = "loop {\n}\nif whole {\n  store c\n} else {\n  store guard\n}\n";
+  const std::vector<sass::LineRow> lines = {{.offset = 0, .line = 1},
+                                            {.offset = 2 * sass::kWordBytes, .line = 3},
+                                            {.offset = 3 * sass::kWordBytes, .line = 4},
+                                            {.offset = 7 * sass::kWordBytes, .line = 6}};
+  const sass::Flow flow = sass::find_flow(code);
+  WorkOfThread work{.fma_per_k = 1, .tile_k = 1, .ideal_share = 0.5};
+  EXPECT_DOUBLE_EQ(count_executed(code, flow, work, {1, 1, 10})->instructions, 10 * 2 + 1 + 2);
+  work.avoided = avoided_by_whole_tiles(code, lines, tile);
+  EXPECT_EQ(work.avoided,
+            (std::vector<bool>{false, false, false, false, false, false, false, true, true}));
+  EXPECT_DOUBLE_EQ(count_executed(code, flow, work, {1, 1, 10})->instructions, 10 * 2 + 1 + 4);
+}
+
 TEST(Report, WithoutACopyGlobalLoadsAreFragmentLoads) {
   const sass::Instruction load = sass::decode(sass::word_of(0x981), 0, 90);
   EXPECT_EQ(class_of(load, {.copies_slices = true}), Class::slice_copy);
