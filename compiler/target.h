@@ -24,8 +24,8 @@ struct Rates {
   double l2_bytes = 32;       // from the second-level cache, per cycle and SM, all SMs busy
   int shared_latency = 30;    // cycles, LDS to its use
   int l1_latency = 40;        // cycles, a load that hits the first-level cache
-  int memory_latency = 800;   // ... of a slice that no SM has asked for before
-  int barrier_latency = 20;   // cycles, last arrival at BAR.SYNC to the next instruction
+  int memory_latency = 750;   // ... of a slice that no SM has asked for before
+  int barrier_latency = 30;   // cycles, last arrival at BAR.SYNC to the next instruction
   int queue = 8;              // memory instructions of a scheduler that wait for the pipe
   double launch_us = 1;       // microseconds of a launch beyond its blocks
 };

@@ -142,6 +142,8 @@ class Device {
   virtual Result<void> launch(KernelId kernel, const KernelArguments& arguments) = 0;
   virtual Result<void> synchronise() = 0;
   virtual Result<void> unload(KernelId kernel) = 0;
+  /// Blocks of it that one SM holds at once, as the driver says; none on the CPU, or not known.
+  virtual std::optional<int> blocks_per_sm(KernelId /*kernel*/) const { return std::nullopt; }
 
   /// C = alpha * op(A) * op(B) + beta * C by cuBLAS, in true f32, then synchronises.
   /// Errors: machine, code "no-cublas", where there is none.

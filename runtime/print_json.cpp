@@ -155,6 +155,7 @@ std::string run_json(const RunResult& result) {
   if (result.time) json["time"] = time_json(*result.time);
   json["spec"] = result.provenance.spec;
   json["blocks"] = result.blocks;
+  json["blocks_per_sm"] = result.blocks_per_sm ? Json(*result.blocks_per_sm) : Json();
   json["problem"] = problem_json(result.problem);
   json["device_info"] = device_json(result.device);
   json["provenance"] = provenance_json(result);

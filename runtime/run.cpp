@@ -142,6 +142,7 @@ Result<RunResult> run_gemm(Device& device, const Artifact& artifact, const GemmP
   Result<KernelId> kernel = device.load(artifact);
   if (!kernel) return tl::unexpected(std::move(kernel.error()));
   const Loaded loaded(device, *kernel);
+  result.blocks_per_sm = device.blocks_per_sm(*kernel);
 
   TILEC_TRY(device.launch(*kernel, placed->arguments(*completed)));
   TILEC_TRY(device.synchronise());

@@ -36,8 +36,9 @@ struct Provenance {
 
 struct RunResult {
   DeviceInfo device;
-  GemmProblem problem;  // completed
-  int64_t blocks = 0;   // of the grid
+  GemmProblem problem;               // completed
+  int64_t blocks = 0;                // of the grid
+  std::optional<int> blocks_per_sm;  // as the driver says; none on the CPU
   std::optional<CheckResult> check;
   std::optional<Counters> counters;      // on the CPU
   std::optional<ptx::Counters> counted;  // with RunOptions::counters, on the CPU

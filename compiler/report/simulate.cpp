@@ -38,8 +38,9 @@ struct Scheduler {
   std::vector<double> queue;  // when each waiting memory instruction leaves it
   size_t last = SIZE_MAX;     // the warp issued from last
   bool yields = false;
-  double accounted = 0;  // cycles before this one are charged
-  double next = 0;       // nothing can issue earlier
+  double collecting = 0;  // until then an instruction that reads a bank twice keeps all others
+  double accounted = 0;   // cycles before this one are charged
+  double next = 0;        // nothing can issue earlier
 };
 
 struct Block {
@@ -172,7 +173,9 @@ class Sm {
     double cost = 0;
     const Chance why = chance_of(scheduler, which);
     if (now > scheduler.accounted) {
-      run_.lost[why.waits_for] += now - scheduler.accounted;
+      const double banks = std::max(0.0, std::min(now, scheduler.collecting) - scheduler.accounted);
+      run_.lost[Loss::register_banks] += banks;
+      run_.lost[why.waits_for] += now - scheduler.accounted - banks;
       cost += now - scheduler.accounted;
       scheduler.accounted = now;
     }
@@ -196,6 +199,10 @@ class Sm {
       if (reads[bank] > 0)
         scheduler.bank_free[bank] = std::max(now, scheduler.bank_free[bank]) + reads[bank];
     run_.banks += std::max(reads[0], reads[1]);
+    // All of three operands: the second turn of a bank is not hidden, the scheduler waits for it.
+    const double turns = std::max(reads[0], reads[1]) / std::max(1.0, step.occupancy);
+    const bool holds = step.is_fma && turns > 1 && reads[0] + reads[1] >= step.register_count;
+    scheduler.collecting = holds && step.register_count == 3 ? now + turns : now;
     for (int i = 0; i < step.register_count; ++i) {
       const sass::RegisterUse& use = step.registers[static_cast<size_t>(i)];
       const auto slot = static_cast<size_t>(use.slot);
@@ -265,7 +272,7 @@ class Sm {
     take_pipe(scheduler, step, warp, now);
     scheduler.last = which;
     scheduler.yields = !step.control.yield;
-    scheduler.next = now + 1;
+    scheduler.next = std::max(now + 1, scheduler.collecting);
     warp.ready = now + std::max(1, step.control.stall);
     warp.waits_for = Loss::idle;
     if (step.waits_groups >= 0) wait_for_groups(warp, step.waits_groups);

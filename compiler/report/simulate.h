@@ -7,7 +7,8 @@
 //   - the stall of its last instruction is over, and the scoreboards in its wait mask are clear;
 //   - the pipe is free: each instruction takes its pipe for 32 lanes / lanes of the pipe cycles;
 //   - the banks it reads from are free (compiler/sass/banks.h): each gives one operand a cycle, and
-//     what the reuse cache holds from the scheduler's last reader of that slot is not read again;
+//     what the reuse cache holds from the scheduler's last reader of that slot is not read again; a
+//     multiply-add that reads all three operands, two from one bank, keeps the scheduler for both;
 //   - for memory instructions, the scheduler's queue has room;
 //   - at BAR.SYNC all warps of the block have come, and at DEPBAR enough groups of copies have.
 // A shared access takes shared memory for its wavefronts, a global one for its lines, then its

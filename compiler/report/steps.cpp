@@ -14,6 +14,7 @@ using sass::Slot;
 
 constexpr int kLanes = 32;
 constexpr double kCopyCycles = 1;   // of an asynchronous copy, beside reading and writing it
+constexpr int kBypasses = 4;        // registers' worth: 16-byte copies do not pass the L1 cache
 constexpr double kLineBytes = 128;  // of the first-level cache; one tag is looked up a cycle
 // Low 9 bits of the opcodes that need a closer look.
 constexpr uint16_t kImad = 0x024, kImadWide = 0x025, kImadHigh = 0x027, kDepbar = 0x11a,
@@ -60,11 +61,35 @@ double quarter_wavefronts(const dsl::Spec& spec, const dsl::Derived& derived, bo
   return sum;
 }
 
+// Wavefronts of 64-bit loads: halves of the warp, and both halves as one by the same rule. That
+// rule was not counted but inferred, from the speed of two kernels of 8-byte loads.
+double half_wavefronts(const dsl::Spec& spec, const dsl::Derived& derived, bool operand_a,
+                       double halves) {
+  std::array<int64_t, kLanes> all{};
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int thread = lane % std::max(1, derived.threads);
+    const int x = dsl::thread_element(spec, derived, operand_a, thread, 0);
+    all[static_cast<size_t>(lane)] = dsl::shared_offset(spec, operand_a, 0, x);
+  }
+  for (const size_t apart : {size_t{1}, size_t{2}}) {
+    std::array<int64_t, kLanes> distinct;
+    distinct.fill(dsl::kInactive);
+    size_t count = 0;
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      if (all[lane] != all[lane ^ apart]) break;
+      if ((lane & apart) == 0) distinct[count++] = all[lane];
+    }
+    if (count == kLanes / 2) return dsl::wavefronts(distinct, 2);
+  }
+  return halves;
+}
+
 double load_wavefronts(const dsl::Spec& spec, const dsl::Derived& derived, bool operand_a) {
   constexpr int kSamples = 64;
   const dsl::Traffic traffic = dsl::fragment_loads(spec, derived, operand_a, kSamples);
   const double halves = traffic.accesses == 0 ? 1.0 : traffic.per_access();
   const int vector = operand_a ? derived.fragment_vector_a : derived.fragment_vector_b;
+  if (vector == 2) return half_wavefronts(spec, derived, operand_a, halves);
   return vector == 4 ? std::max(halves, quarter_wavefronts(spec, derived, operand_a)) : halves;
 }
 
@@ -170,6 +195,15 @@ double shared_cycles(const Instruction& instruction, const Accesses& accesses,
   return 1;
 }
 
+// Lines of the first-level cache that one warp's load of a slice touches: a row of the slice, as it
+// lies in global memory, is contiguous, and the next one is far away.
+double lines_of_copy(const dsl::Spec& spec, bool operand_a, double bytes) {
+  const int outer = operand_a ? spec.tile.m : spec.tile.n;
+  const bool rows_are_k = operand_a ? spec.layout.a_transposed : !spec.layout.b_transposed;
+  const double row_bytes = 4.0 * (rows_are_k ? outer : spec.tile_k);
+  return bytes / std::min(row_bytes, kLineBytes);
+}
+
 void fill_memory(Step& step, const Instruction& instruction, Class kind, const Accesses& accesses,
                  const PredictionInput& input, std::string_view line) {
   const Rates& rates = input.target.rates;
@@ -186,13 +220,17 @@ void fill_memory(Step& step, const Instruction& instruction, Class kind, const A
     const bool is_b = line.find("sb[") != std::string_view::npos;
     step.is_async = true;
     step.bytes = 4.0 * kLanes * registers;
-    step.occupancy = kCopyCycles + registers +
+    step.occupancy = kCopyCycles + (registers < kBypasses ? registers : 0) +
                      std::max<double>(registers, is_b ? accesses.b_store : accesses.a_store);
     step.latency = rates.memory_latency;
     return;
   }
   step.bytes = 4.0 * kLanes * registers;
   step.occupancy = std::max(1.0, step.bytes / kLineBytes);
+  if (kind == Class::slice_copy)
+    step.occupancy =
+        std::max(step.occupancy,
+                 lines_of_copy(spec, line.find("= b[") == std::string_view::npos, step.bytes));
   step.latency = kind == Class::spill ? rates.l1_latency : rates.memory_latency;
   if (kind == Class::spill) step.bytes = 0;
   step.stores = kind == Class::store;

@@ -39,6 +39,7 @@ void bind_work(Binder& binder, Driver& driver) {
   binder.bind("cuModuleGetFunction", driver.module_get_function);
   binder.bind("cuFuncSetAttribute", driver.function_set_attribute);
   binder.bind("cuFuncGetAttribute", driver.function_get_attribute);
+  binder.bind("cuOccupancyMaxActiveBlocksPerMultiprocessor", driver.active_blocks);
   binder.bind("cuLaunchKernel", driver.launch_kernel);
   binder.bind_if_there("cuLaunchKernelEx", driver.launch_kernel_ex);
 }

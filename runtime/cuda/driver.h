@@ -44,6 +44,7 @@ struct Driver {
   decltype(&cuModuleGetFunction) module_get_function;
   decltype(&cuFuncSetAttribute) function_set_attribute;
   decltype(&cuFuncGetAttribute) function_get_attribute;
+  decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) active_blocks;
   decltype(&cuLaunchKernel) launch_kernel;
   decltype(&cuLaunchKernelEx) launch_kernel_ex;  // null before CUDA 11.8
 

@@ -53,6 +53,10 @@ class Gpu final : public Device, public Stopwatch {
     kernels_.erase(kernel);
     return {};
   }
+  std::optional<int> blocks_per_sm(KernelId kernel) const override {
+    const Result<const Kernel*> found = find(kernel);
+    return found ? (*found)->blocks_per_sm() : std::nullopt;
+  }
   Result<void> cublas(dsl::OperandLayout layout, dsl::Batch batch,
                       const KernelArguments& arguments) override;
   Stopwatch* stopwatch() override { return this; }

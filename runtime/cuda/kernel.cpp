@@ -92,6 +92,15 @@ Result<void> Kernel::allow_shared_memory() {
                          "cuFuncSetAttribute of the shared memory");
 }
 
+std::optional<int> Kernel::blocks_per_sm() const {
+  const Entry& entry = code_.entries.front();
+  int blocks = 0;
+  const CUresult status = context_->driver().active_blocks(
+      &blocks, functions_.front(), entry.threads, static_cast<size_t>(entry.shared_bytes));
+  if (status != CUDA_SUCCESS) return std::nullopt;
+  return blocks;
+}
+
 Result<void> Kernel::launch(const KernelArguments& arguments) const {
   const Result<std::vector<Launch>> launches = plan_launches(code_, arguments, sm_count_);
   if (!launches) return tl::unexpected(launches.error());

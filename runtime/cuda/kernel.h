@@ -2,6 +2,8 @@
 // for the files of this folder.
 #pragma once
 
+#include <optional>
+
 #include "runtime/cuda/context.h"
 #include "runtime/launches.h"
 
@@ -20,6 +22,8 @@ class Kernel {
   /// Enqueues it on the context's stream; nothing for an empty C.
   /// Errors: user, those of dsl::grid_blocks; machine, "device-call".
   Result<void> launch(const KernelArguments& arguments) const;
+  /// Of the first kernel function, on one SM; none: the driver would not say.
+  std::optional<int> blocks_per_sm() const;
   const std::string& name() const { return code_.spec.name; }
 
  private:

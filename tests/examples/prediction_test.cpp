@@ -17,10 +17,11 @@ using nlohmann::json;
 constexpr double kMedian = 3;
 constexpr double kWorst = 8;
 
-TEST(Prediction, AgreesWithTheMeasuredLadder) {
-  const json ladder = json::parse(text_of(kRoot / "examples/results/ladder_h200.json"));
+// The ladder, and specs that were chosen by seed before they were measured.
+TEST(Prediction, AgreesWithWhatWasMeasured) {
+  const json measured_rows = json::parse(text_of(kRoot / "examples/results/prediction_h200.json"));
   std::vector<double> errors;
-  for (const json& row : ladder["rows"]) {
+  for (const json& row : measured_rows["rows"]) {
     const std::string spec = row["provenance"]["spec"];
     const Outcome outcome = shell(std::string(TILEC_BINARY) + " report '" + spec + "' --shape " +
                                   row["shape"].get<std::string>() + " --json");
@@ -36,7 +37,7 @@ TEST(Prediction, AgreesWithTheMeasuredLadder) {
     for (const json& loss : report["loss_table"]) sum += loss["points"].get<double>();
     EXPECT_NEAR(sum, 100, 1e-6);
   }
-  ASSERT_GE(errors.size(), 20U);
+  ASSERT_GE(errors.size(), 40U);
   std::ranges::sort(errors);
   EXPECT_LE(errors[errors.size() / 2], kMedian);
 }

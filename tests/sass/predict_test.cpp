@@ -59,6 +59,24 @@ TEST(Simulate, RunsThatShareAnOperand) {
   EXPECT_NEAR(cycles_per_fma(unit), 1 + 1.0 / 8, 0.03);
 }
 
+// The second turn of the first one's bank is not hidden behind what reads no registers: the
+// scheduler waits for it, and that is charged to the banks.
+TEST(Simulate, TheFirstOfARunKeepsTheScheduler) {
+  std::vector<Step> unit;
+  for (int run = 0; run < 4; ++run) {
+    for (int i = 0; i < 8; ++i)
+      unit.push_back(ffma(2 + 2 * run, 20 + 2 * i, 61 + 2 * (8 * run + i), i == 7 ? 0 : 1));
+    unit.push_back({.pipe = Pipe::none, .kind = Loss::other});
+  }
+  const Trace trace{.unit = unit, .unit_slices = 1};
+  const Target& target = *find_target("sm_90a");
+  const SmRun few = simulate_sm(trace, target, 1, 4, 10);
+  const SmRun more = simulate_sm(trace, target, 1, 4, 20);
+  EXPECT_NEAR((more.cycles - few.cycles) / 40, 8 + 1 + 1, 0.1);
+  const double banks = more.lost[Loss::register_banks] - few.lost[Loss::register_banks];
+  EXPECT_NEAR(banks / target.schedulers / 40, 1, 0.1);
+}
+
 // With the yield flag cleared the scheduler changes warps each time, and nothing is reused.
 TEST(Simulate, YieldingLosesTheReuseCache) {
   std::vector<Step> unit;

@@ -222,6 +222,10 @@ int cuFuncGetAttribute(int* value, int attribute, void*) {
   *value = attribute == 4 ? 255 : 0;  // NUM_REGS
   return 0;
 }
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int threads, size_t) {
+  *blocks = 2048 / threads;  // of an SM with room for as many threads
+  return 0;
+}
 #ifndef FAKE_WITHOUT_LAUNCH
 int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned, unsigned, unsigned shared_bytes, void*,
