@@ -16,6 +16,11 @@ constexpr unsigned kShared = 3;
 constexpr int kElementBytes = 4;
 constexpr unsigned kWorkspace = 11;  // parameter, where there is one
 
+// C, or a workspace of its parts.
+bool like_c(const ir::Storage& s) {
+  return s.row_axis == ir::Axis::m && s.column_axis == ir::Axis::n;
+}
+
 bool has_workspace(const ir::Kernel& kernel) {
   return std::any_of(kernel.storage.begin(), kernel.storage.end(),
                      [](const ir::Storage& s) { return s.parts > 1; });
@@ -245,12 +250,13 @@ void Emitter::locate_block() {
 }
 
 // Where a tile begins that is moved back inside C: at the border less the tile, if that is a place
-// where the vectors along this axis may begin.
+// where the vectors of A and B may begin.
 llvm::Value* Emitter::inside(ir::Axis axis, Value* origin, Value* extent, int tile) {
   if (kernel_.exact) return origin;
   int vector = 1;
   for (const ir::Storage& s : kernel_.storage)
-    if (s.space == ir::Space::global && s.column_axis == axis) vector = std::max(vector, s.vector);
+    if (s.space == ir::Space::global && s.column_axis == axis && !like_c(s))
+      vector = std::max(vector, s.vector);
   Value* last = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, extent, i32(tile));
   Value* moved = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, origin, last);
   if (vector == 1) return moved;
@@ -300,7 +306,7 @@ void Emitter::locate_thread() {
 
 void Emitter::locate_operand(ir::Id id) {
   const ir::Storage& s = kernel_.at(id);
-  const bool is_c = s.row_axis == ir::Axis::m && s.column_axis == ir::Axis::n;
+  const bool is_c = like_c(s);
   const bool is_a = !is_c && (s.row_axis == ir::Axis::m || s.column_axis == ir::Axis::m);
   const unsigned number = is_c ? 2 : is_a ? 0 : 1;
   const auto extent = [&](ir::Axis axis) {
@@ -390,26 +396,30 @@ void Emitter::count_slices() {
     full_ = slices_;
     return;
   }
-  whole_ = builder_.CreateAnd(
+  Value* open = builder_.CreateAnd(
       builder_.CreateICmpUGE(builder_.CreateSub(m_, block_m_), i32(kernel_.tile.m)),
       builder_.CreateICmpUGE(builder_.CreateSub(n_, block_n_), i32(kernel_.tile.n)));
+  whole_ = builder_.getTrue();
   for (size_t id = 0; id < kernel_.storage.size(); ++id) {
     const ir::Storage& s = kernel_.storage[id];
-    // A workspace is aligned by contract.
-    if (s.space != ir::Space::global || s.vector == 1 || s.parts > 1) continue;
-    Value* bytes =
-        builder_.CreateOr(builder_.CreatePtrToInt(operands_[id].base, builder_.getInt64Ty()),
-                          scaled(operands_[id].leading, kElementBytes));
+    if (s.space != ir::Space::global || s.vector == 1) continue;
+    Value* bytes = i64(0);
+    if (s.parts == 1)  // a workspace is aligned by contract
+      bytes = builder_.CreateOr(builder_.CreatePtrToInt(operands_[id].base, builder_.getInt64Ty()),
+                                scaled(operands_[id].leading, kElementBytes));
+    if (like_c(s)) bytes = builder_.CreateOr(bytes, scaled(wide(block_n_), kElementBytes));
     Value* odd = builder_.CreateAnd(bytes, i64(int64_t{s.vector} * kElementBytes - 1));
-    whole_ = builder_.CreateAnd(whole_, builder_.CreateICmpEQ(odd, i64(0)));
+    Value*& fits = like_c(s) ? whole_ : open;
+    fits = builder_.CreateAnd(fits, builder_.CreateICmpEQ(odd, i64(0)));
   }
+  whole_ = builder_.CreateAnd(whole_, open);
   Value* full = builder_.CreateUDiv(k_, i32(kernel_.tile_k));
   if (kernel_.split_k > 1) {
     Value* from_share = builder_.CreateBinaryIntrinsic(
         llvm::Intrinsic::usub_sat, full, builder_.CreateUDiv(first_k_, i32(kernel_.tile_k)));
     full = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, from_share, slices_);
   }
-  full_ = builder_.CreateSelect(whole_, full, i32(0));
+  full_ = builder_.CreateSelect(open, full, i32(0));
 }
 
 }  // namespace tilec::codegen

@@ -179,7 +179,8 @@ void Emitter::store_guarded_row(const ir::Op& op, const Values& acc, Value* line
         builder_.CreateSelect(condition({.kind = ir::ConditionKind::beta_is_zero}), i32(0), room);
   for (size_t j = 0; j < acc.size(); ++j) {
     const int across = element_offset(false, static_cast<int>(j));
-    Value* old = reads == dsl::ReadsC::never ? nullptr : read_if(room_to_read, across, line, false);
+    Value* old =
+        reads == dsl::ReadsC::never ? nullptr : read_c_if(skipped, room_to_read, across, line);
     write_if(skipped, room, across, line, evaluate(op.epilogue, acc[j], old));
   }
 }

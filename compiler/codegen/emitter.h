@@ -120,6 +120,7 @@ class Emitter {
   Value* shared_in_row(Value* row, Value* column);
   Value* read_own(Value* shared, int across, Value* line, int width);
   void write_own(Value* shared, int across, Value* line, llvm::ArrayRef<Value*> elements);
+  Value* read_c_if(Value* skipped, Value* room, int across, Value* line);
   void write_if(Value* skipped, Value* room, int across, Value* line, Value* element);
 
   // emit_compute.cpp

@@ -49,7 +49,8 @@
 //   is.
 // - `slices` = ceil(K / tile.k). `whole`: the block's tile lies inside C, and the base and leading
 //   dimension of each operand allow its vector width. `full`: slices that may be copied without a
-//   guard: K / tile.k if the block is whole, else 0; in an `exact` kernel always `slices`.
+//   guard: K / tile.k if the tile lies inside C and A and B allow their vector widths, else 0; in an
+//   `exact` kernel always `slices`.
 // - `guard`: elements outside M, N or K read as 0 and are not written. Without it they must not be
 //   touched.
 // - `when i < n`: where it does not hold, what arrives is unspecified, and neither global memory is
