@@ -19,6 +19,11 @@
 
 namespace tilec::codegen {
 
+/// C, or a workspace of its parts.
+inline bool like_c(const ir::Storage& s) {
+  return s.row_axis == ir::Axis::m && s.column_axis == ir::Axis::n;
+}
+
 class Emitter {
  public:
   /// Debug locations name lines of `file`, in which the printed kernel stands after `lines_before`.
@@ -58,7 +63,7 @@ class Emitter {
     std::vector<Walk> walks;
   };
 
-  // emit_kernel.cpp: signature, parameters, coordinates of block and thread
+  // emit_kernel.cpp: signature, parameters, operands; emit_place.cpp: where block and thread stand
   void declare();
   void describe_source();
   void locate();

@@ -43,14 +43,12 @@
 //   with a barrier between two. All copies of a tile have landed by its end.
 // - A global storage in `parts` is a workspace, one M x N matrix for each block of a tile.
 // - A tile that would reach over the border of C is moved back inside, along each axis where C is
-// at
-//   least as long as the tile and the vectors allow it. It then shares elements with the tile
-//   before it: both blocks compute them, and the one before stores them. None of an `exact` kernel
-//   is.
+//   long enough and the vectors of A and B allow it. It then shares elements with the tile before
+//   it: both blocks compute them, and the one before stores them. An `exact` kernel moves none.
 // - `slices` = ceil(K / tile.k). `whole`: the block's tile lies inside C, and the base and leading
 //   dimension of each operand allow its vector width. `full`: slices that may be copied without a
-//   guard: K / tile.k if the tile lies inside C and A and B allow their vector widths, else 0; in an
-//   `exact` kernel always `slices`.
+//   guard: K / tile.k if the tile lies inside C and A and B allow their vector widths, else 0; in
+//   an `exact` kernel always `slices`.
 // - `guard`: elements outside M, N or K read as 0 and are not written. Without it they must not be
 //   touched.
 // - `when i < n`: where it does not hold, what arrives is unspecified, and neither global memory is
@@ -68,9 +66,8 @@
 //   element that is there. A guarded store whose expression reads c only through products with beta
 //   reads no c where beta is 0; an unguarded one reads what it names.
 // - A store into parts goes to the block's own. `sum acc = w`: w[0] + w[1] + ..., in this order.
-// From
-//   sm_90 on, the kernel that sums starts while the one that stores is at work, and waits for its
-//   end by itself.
+// - From sm_90 on a kernel may start while the launch before it is at work: before all else it
+//   waits for that one's end, and then lets the next launch start.
 // - Loops run zero or more times. Their variables are visible in their bodies alone.
 #pragma once
 
@@ -189,9 +186,7 @@ struct Kernel {
   const Storage& at(Id id) const { return storage[static_cast<size_t>(id)]; }
 };
 
-/// Whether the kernel stores parts that the next launch sums, or sums them, on a target where the
-/// next may start early.
-bool lets_next_start(const Kernel& kernel);
+/// Whether the kernel itself waits for the launch before it: on targets where it may start early.
 bool awaits_launch_before(const Kernel& kernel);
 
 /// Element offset of (k, x) within one slot, x along the other axis; the same rule as
