@@ -18,7 +18,7 @@ namespace tilec {
 struct MachineRates {
   int sm_count = 132;
   int lanes_per_sm = 128;    // f32 multiply-adds a clock
-  double clock_mhz = 1755;   // while it multiplies
+  double clock_mhz = 1980;   // while it multiplies
   double memory_gbs = 4000;  // bytes from memory, 10^9 a second
   double cache_gbs = 5500;   // bytes from the second-level cache
 };

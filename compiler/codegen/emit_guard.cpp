@@ -50,6 +50,20 @@ llvm::Value* Emitter::read_if(Value* room, int across, Value* line, bool read_on
 
 // `skipped` of the row's elements belong to another block. One comparison tells on both sides: what
 // lies before them is, less `skipped`, a very large number.
+llvm::Value* Emitter::read_c_if(Value* skipped, Value* room, int across, Value* line) {
+  llvm::Type* word = builder_.getInt32Ty();
+  llvm::Type* address = builder_.getInt64Ty();
+  llvm::InlineAsm* read = llvm::InlineAsm::get(
+      llvm::FunctionType::get(builder_.getFloatTy(), {word, word, address, word}, false),
+      "{ .reg .pred p; setp.gt.u32 p, $1, $2; mov.f32 $0, 0f00000000; "
+      "@p ld.global.f32 $0, [$3+$4]; }",
+      "=&f,r,r,l,n,~{memory}", true);
+  Value* left = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, room, skipped);
+  return builder_.CreateCall(
+      read, {left, builder_.CreateSub(i32(across), skipped), builder_.CreatePtrToInt(line, address),
+             i32(int64_t{across} * kElementBytes)});
+}
+
 void Emitter::write_if(Value* skipped, Value* room, int across, Value* line, Value* element) {
   llvm::Type* word = builder_.getInt32Ty();
   llvm::Type* address = builder_.getInt64Ty();

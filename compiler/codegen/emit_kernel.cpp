@@ -40,11 +40,12 @@ void Emitter::emit() {
   builder_.SetCurrentDebugLocation(llvm::DILocation::get(
       module_->getContext(), static_cast<unsigned>(lines_before_ + 1), 1, subprogram_));
   line_ = lines_before_ + ir::first_op_line(kernel_);
-  if (ir::lets_next_start(kernel_))
+  if (ir::awaits_launch_before(kernel_)) {
+    // In this order, so that what the next launch waits for includes all launches before.
+    builder_.CreateIntrinsic(builder_.getVoidTy(), llvm::Intrinsic::nvvm_griddepcontrol_wait, {});
     builder_.CreateIntrinsic(builder_.getVoidTy(),
                              llvm::Intrinsic::nvvm_griddepcontrol_launch_dependents, {});
-  if (ir::awaits_launch_before(kernel_))
-    builder_.CreateIntrinsic(builder_.getVoidTy(), llvm::Intrinsic::nvvm_griddepcontrol_wait, {});
+  }
   if (kernel_.persistent) {
     every_tile();
   } else if (streams() && !ir::sums(kernel_)) {
@@ -216,106 +217,9 @@ llvm::Value* Emitter::vector_of(llvm::ArrayRef<Value*> elements) {
   return out;
 }
 
-// Which tile of C, by its number in the order of `raster`: the block's, along x of the grid.
-void Emitter::locate_block() {
-  const dsl::Extent extent = streams() ? kernel_.stream.tile : kernel_.tile;
-  const auto tiles = [&](Value* along, int tile) { return tiles_along(along, tile); };
-  Value* x = tile_ == nullptr ? special_register("%ctaid.x") : tile_;
-  Value* tile_m = nullptr;
-  Value* tile_n = nullptr;
-  switch (kernel_.raster.order) {
-    case dsl::RasterOrder::rows: {
-      Value* tiles_n = tiles(n_, extent.n);
-      tile_m = builder_.CreateUDiv(x, tiles_n);
-      tile_n = builder_.CreateURem(x, tiles_n);
-      break;
-    }
-    case dsl::RasterOrder::columns: {
-      Value* tiles_m = tiles(m_, extent.m);
-      tile_n = builder_.CreateUDiv(x, tiles_m);
-      tile_m = builder_.CreateURem(x, tiles_m);
-      break;
-    }
-    case dsl::RasterOrder::swizzle: {
-      // Bands of `width` tile rows, each walked column by column; the last may be lower.
-      Value* tiles_m = tiles(m_, extent.m);
-      Value* band_size = scaled(tiles(n_, extent.n), kernel_.raster.width);
-      Value* first = scaled(builder_.CreateUDiv(x, band_size), kernel_.raster.width);
-      Value* within = builder_.CreateURem(x, band_size);
-      Value* height = builder_.CreateBinaryIntrinsic(
-          llvm::Intrinsic::umin, builder_.CreateSub(tiles_m, first), i32(kernel_.raster.width));
-      tile_n = builder_.CreateUDiv(within, height);
-      tile_m = builder_.CreateAdd(first, builder_.CreateURem(within, height));
-      break;
-    }
-  }
-  own_m_ = scaled(tile_m, extent.m);
-  own_n_ = scaled(tile_n, extent.n);
-  block_m_ = inside(ir::Axis::m, own_m_, m_, extent.m);
-  block_n_ = inside(ir::Axis::n, own_n_, n_, extent.n);
-  if (sub_m_ == nullptr) return;
-  block_m_ = builder_.CreateAdd(block_m_, sub_m_);
-  block_n_ = builder_.CreateAdd(block_n_, sub_n_);
-}
-
-// Where a tile begins that is moved back inside C: at the border less the tile, if that is a place
-// where the vectors along this axis may begin. Of stream_k both kernels have to move it alike.
-llvm::Value* Emitter::inside(ir::Axis axis, Value* origin, Value* extent, int tile) {
-  if (kernel_.exact) return origin;
-  int vector = 1;
-  for (const ir::Storage& s : kernel_.storage)
-    if (s.space == ir::Space::global && s.column_axis == axis) vector = std::max(vector, s.vector);
-  if (streams()) vector = axis == ir::Axis::m ? kernel_.stream.starts.m : kernel_.stream.starts.n;
-  Value* last = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, extent, i32(tile));
-  Value* moved = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, origin, last);
-  if (vector == 1) return moved;
-  Value* odd = builder_.CreateAnd(last, i32(vector - 1));
-  return builder_.CreateSelect(builder_.CreateICmpEQ(odd, i32(0)), moved, origin);
-}
-
-// The lane's coordinates along m and n: the rule is dsl::lane_position.
-std::pair<llvm::Value*, llvm::Value*> Emitter::locate_lane(Value* lane) {
-  const ir::ThreadMap& map = kernel_.map;
-  if (map.order == dsl::LaneOrder::interleaved) {
-    Value *at_m = i32(0), *at_n = i32(0);
-    int bit = 0, bit_m = 0, bit_n = 0;
-    for (const bool along_m : dsl::interleaved_bits(map.lanes)) {
-      Value* one = builder_.CreateAnd(builder_.CreateLShr(lane, static_cast<uint64_t>(bit++)), 1);
-      Value*& at = along_m ? at_m : at_n;
-      int& weight = along_m ? bit_m : bit_n;
-      at = builder_.CreateOr(at, builder_.CreateShl(one, static_cast<uint64_t>(weight++)));
-    }
-    return {at_m, at_n};
-  }
-  const bool rows = map.order == dsl::LaneOrder::rows;
-  const int inner = rows ? map.lanes.m : map.lanes.n;
-  Value* fast = builder_.CreateURem(lane, i32(inner));
-  Value* slow = builder_.CreateUDiv(lane, i32(inner));
-  return rows ? std::pair{fast, slow} : std::pair{slow, fast};
-}
-
-// Where the thread's tile begins within the block's. Warps are numbered along n first.
-void Emitter::locate_thread() {
-  const ir::ThreadMap& map = kernel_.map;
-  thread_ = special_register("%tid.x");
-  const int lanes = map.lanes.m * map.lanes.n;
-  Value* warp = builder_.CreateUDiv(thread_, i32(lanes));
-  Value* lane = builder_.CreateURem(thread_, i32(lanes));
-  const auto [lane_m, lane_n] = locate_lane(lane);
-  const auto place = [&](Value* warp_index, Value* lane_index, int lane_count, int each,
-                         int piece) {
-    return builder_.CreateAdd(scaled(warp_index, int64_t{lane_count} * each),
-                              scaled(lane_index, piece));
-  };
-  thread_m_ = place(builder_.CreateUDiv(warp, i32(map.warps.n)), lane_m, map.lanes.m, map.each.m,
-                    map.pieces.m);
-  thread_n_ = place(builder_.CreateURem(warp, i32(map.warps.n)), lane_n, map.lanes.n, map.each.n,
-                    map.pieces.n);
-}
-
 void Emitter::locate_operand(ir::Id id) {
   const ir::Storage& s = kernel_.at(id);
-  const bool is_c = s.row_axis == ir::Axis::m && s.column_axis == ir::Axis::n;
+  const bool is_c = like_c(s);
   const bool is_a = !is_c && (s.row_axis == ir::Axis::m || s.column_axis == ir::Axis::m);
   const unsigned number = is_c ? 2 : is_a ? 0 : 1;
   const auto extent = [&](ir::Axis axis) {
@@ -419,25 +323,29 @@ void Emitter::count_slices() {
                ? builder_.CreateSub(extent, begin)
                : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, extent, begin);
   };
-  whole_ = builder_.CreateAnd(builder_.CreateICmpUGE(left(m_, block_m_), i32(kernel_.tile.m)),
-                              builder_.CreateICmpUGE(left(n_, block_n_), i32(kernel_.tile.n)));
+  Value* open = builder_.CreateAnd(builder_.CreateICmpUGE(left(m_, block_m_), i32(kernel_.tile.m)),
+                                   builder_.CreateICmpUGE(left(n_, block_n_), i32(kernel_.tile.n)));
+  whole_ = builder_.getTrue();
   for (size_t id = 0; id < kernel_.storage.size(); ++id) {
     const ir::Storage& s = kernel_.storage[id];
-    // A workspace is aligned by contract.
-    if (s.space != ir::Space::global || s.vector == 1 || s.is_workspace()) continue;
-    Value* bytes =
-        builder_.CreateOr(builder_.CreatePtrToInt(operands_[id].base, builder_.getInt64Ty()),
-                          scaled(operands_[id].leading, kElementBytes));
+    if (s.space != ir::Space::global || s.vector == 1 || s.stretches) continue;
+    Value* bytes = i64(0);
+    if (s.parts == 1)  // a workspace is aligned by contract
+      bytes = builder_.CreateOr(builder_.CreatePtrToInt(operands_[id].base, builder_.getInt64Ty()),
+                                scaled(operands_[id].leading, kElementBytes));
+    if (like_c(s)) bytes = builder_.CreateOr(bytes, scaled(wide(block_n_), kElementBytes));
     Value* odd = builder_.CreateAnd(bytes, i64(int64_t{s.vector} * kElementBytes - 1));
-    whole_ = builder_.CreateAnd(whole_, builder_.CreateICmpEQ(odd, i64(0)));
+    Value*& fits = like_c(s) ? whole_ : open;
+    fits = builder_.CreateAnd(fits, builder_.CreateICmpEQ(odd, i64(0)));
   }
+  whole_ = builder_.CreateAnd(whole_, open);
   Value* full = builder_.CreateUDiv(k_, i32(kernel_.tile_k));
   if (shares) {
     Value* from_share = builder_.CreateBinaryIntrinsic(
         llvm::Intrinsic::usub_sat, full, builder_.CreateUDiv(first_k_, i32(kernel_.tile_k)));
     full = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, from_share, slices_);
   }
-  full_ = builder_.CreateSelect(whole_, full, i32(0));
+  full_ = builder_.CreateSelect(open, full, i32(0));
 }
 
 }  // namespace tilec::codegen

@@ -182,11 +182,8 @@ void Emitter::store_guarded_row(const ir::Op& op, const Values& acc, Value* line
         builder_.CreateSelect(condition({.kind = ir::ConditionKind::beta_is_zero}), i32(0), room);
   for (size_t j = 0; j < acc.size(); ++j) {
     const int across = element_offset(false, static_cast<int>(j));
-    Value* old = nullptr;
-    if (reads != dsl::ReadsC::never) {
-      Value* own = builder_.CreateICmpUGE(i32(across), skipped);
-      old = read_if(builder_.CreateSelect(own, room_to_read, i32(0)), across, line, false);
-    }
+    Value* old =
+        reads == dsl::ReadsC::never ? nullptr : read_c_if(skipped, room_to_read, across, line);
     write_if(skipped, room, across, line, evaluate(op.epilogue, acc[j], old));
   }
 }

@@ -19,6 +19,11 @@
 
 namespace tilec::codegen {
 
+/// C, or a workspace of its parts.
+inline bool like_c(const ir::Storage& s) {
+  return s.row_axis == ir::Axis::m && s.column_axis == ir::Axis::n;
+}
+
 class Emitter {
  public:
   /// Debug locations name lines of `file`, in which the printed kernel stands after `lines_before`.
@@ -67,7 +72,7 @@ class Emitter {
     std::vector<Walk> walks;
   };
 
-  // emit_kernel.cpp: signature, parameters, coordinates of block and thread
+  // emit_kernel.cpp: signature, parameters, operands; emit_place.cpp: where block and thread stand
   void declare();
   void describe_source();
   void locate();
@@ -143,6 +148,7 @@ class Emitter {
   Value* shared_in_row(Value* row, Value* column);
   Value* read_own(Value* shared, int across, Value* line, int width);
   void write_own(Value* shared, int across, Value* line, llvm::ArrayRef<Value*> elements);
+  Value* read_c_if(Value* skipped, Value* room, int across, Value* line);
   void write_if(Value* skipped, Value* room, int across, Value* line, Value* element);
 
   // emit_compute.cpp

@@ -52,13 +52,12 @@
 //   `stretches` has two tiles for each block that has a stretch: of the first tile that it touches,
 //   and of the second. Stretches have no edges: all of a tile may be touched.
 // - A tile that would reach over the border of C is moved back inside, along each axis where C is
-// at
-//   least as long as the tile and the vectors allow it. It then shares elements with the tile
-//   before it: both blocks compute them, and the one before stores them. None of an `exact` kernel
-//   is.
+//   long enough and the vectors of A and B allow it. It then shares elements with the tile before
+//   it: both blocks compute them, and the one before stores them. An `exact` kernel moves none.
 // - `slices` = ceil(K / tile.k). `whole`: the block's tile lies inside C, and the base and leading
 //   dimension of each operand allow its vector width. `full`: slices that may be copied without a
-//   guard: K / tile.k if the block is whole, else 0; in an `exact` kernel always `slices`.
+//   guard: K / tile.k if the tile lies inside C and A and B allow their vector widths, else 0; in
+//   an `exact` kernel always `slices`.
 // - `guard`: elements outside M, N or K read as 0 and are not written. Without it they must not be
 //   touched.
 // - `when i < n`: where it does not hold, what arrives is unspecified, and neither global memory is
@@ -77,8 +76,8 @@
 //   reads no c where beta is 0; an unguarded one reads what it names.
 // - A store into parts or stretches goes to the block's own. `sum acc = w`: w[0] + w[1] + ..., in
 //   this order; of stretches, those that touch the tile, in the order of K.
-//   From sm_90 on, the kernel that sums starts while the one that stores is at work, and waits for
-//   its end by itself.
+// - From sm_90 on a kernel may start while the launch before it is at work: before all else it
+//   waits for that one's end, and then lets the next launch start.
 // - Loops run zero or more times. Their variables are visible in their bodies alone.
 #pragma once
 
@@ -211,9 +210,7 @@ struct Kernel {
 /// Whether the kernel adds up what another one left in a workspace.
 bool sums(const Kernel& kernel);
 
-/// Whether the kernel stores parts that the next launch sums, or sums them, on a target where the
-/// next may start early.
-bool lets_next_start(const Kernel& kernel);
+/// Whether the kernel itself waits for the launch before it: on targets where it may start early.
 bool awaits_launch_before(const Kernel& kernel);
 
 /// Element offset of (k, x) within one slot, x along the other axis; the same rule as

@@ -291,6 +291,7 @@ std::vector<Case> cases(const Kernel& kernel) {
       if (kernel.exact) continue;
       out.push_back({slices, std::max(0, slices - 1), true, zero});
       out.push_back({slices, 0, false, zero});
+      out.push_back({slices, slices, false, zero});
     }
   }
   if (kernel.stream.tile_k != 0) add_parts(out);

@@ -56,13 +56,11 @@ int vector_of_sum(const dsl::Spec& spec) {
   return spec.stream_k ? dsl::widest_vector(kWidestVector, spec.tile.n) : kWidestVector;
 }
 
-// A tile begins where the vectors of each operand do that is contiguous along the axis.
+// A tile begins where the vectors of A or B do that is contiguous along the axis.
 ir::StreamK stream_of(const dsl::Spec& spec, const dsl::Derived& derived) {
   const int along_m = spec.layout.a_transposed ? vector_a(spec, derived) : 1;
   const int along_n = spec.layout.b_transposed ? 1 : vector_b(spec, derived);
-  return {spec.tile,
-          spec.tile_k,
-          {along_m, std::max({along_n, derived.vector_c, vector_of_sum(spec)})}};
+  return {spec.tile, spec.tile_k, {along_m, along_n}};
 }
 
 ir::Kernel head(const dsl::Spec& spec, const dsl::Derived& derived, dsl::Batch batch) {

@@ -53,6 +53,20 @@ TEST_F(Tune, FindsVerifiesAndRemembers) {
   EXPECT_NE(run["provenance"]["choice"].get<std::string>().find("tuned here"), std::string::npos);
 }
 
+// However many variants of one tile the model likes best, a short list holds others too.
+TEST_F(Tune, AShortListHoldsSeveralTiles) {
+  const Outcome outcome = tune({"tile {16,32}x16x{2,4} thread 2x2 stages {1..4}", "--shape",
+                                "64x64x16", "--most", "2", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json rows = Json::parse(outcome.out)["shapes"][0]["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  const auto tile_of = [&](size_t row) {
+    const std::string spec = rows[row]["spec"];
+    return spec.substr(0, spec.find('x'));
+  };
+  EXPECT_NE(tile_of(0), tile_of(1));
+}
+
 TEST_F(Tune, RunNeverFailsForWantOfTuning) {
   const Surroundings here{.environment = {"TILEC_TUNING=" + folder_.path("none.db")}};
   for (const char* shape : {"40x40x20", "1x100x30", "100x1x30", "0x5x5", "7x7x0"}) {

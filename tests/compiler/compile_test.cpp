@@ -141,6 +141,82 @@ TEST(Compile, PointsAtTileOps) {
   EXPECT_GT(seen, 500);
 }
 
+// Tiles over the border are moved back inside: their blocks copy as others do, and what they share
+// with others is stored once (the machine would call it a race). What is lower than a tile is
+// copied element by element.
+TEST(Compile, MovesEdgeTilesInside) {
+  const dsl::Result<Artifact> artifact =
+      compiled(spec_of("tile 32x32x8 warp 32x32 thread 8x4 stages 3 epilogue acc"));
+  ASSERT_TRUE(artifact);
+  const auto instructions = [&](int64_t m, int64_t n) {
+    const std::unique_ptr<Device> device = open_cpu({.counters = true, .threads = 1});
+    const dsl::Result<RunResult> result = run_gemm(*device, *artifact, {.shape = {m, n, 64}}, {});
+    EXPECT_TRUE(result && result->check->passed);
+    return result ? static_cast<double>(result->counters->warp_instructions) : 0;
+  };
+  const double whole = instructions(64, 64);
+  EXPECT_NEAR(instructions(40, 44), whole, 0.01 * whole);
+  EXPECT_GT(instructions(20, 44), 0.6 * whole);  // two blocks in place of four
+}
+
+// C's rows may begin where its vectors may not: then the stores are guarded, and the copies are
+// not.
+TEST(Compile, CopiesUnguardedWhereOnlyCIsUnaligned) {
+  const dsl::Result<Artifact> artifact =
+      compiled(spec_of("tile 32x32x8 warp 32x32 thread 8x4 stages 3 layout nt"));
+  ASSERT_TRUE(artifact);
+  const auto instructions = [&](int64_t n) {
+    const std::unique_ptr<Device> device = open_cpu({.counters = true, .threads = 1});
+    GemmProblem problem{.shape = {64, n, 256}};
+    problem.layout = artifact->spec.layout;
+    const dsl::Result<RunResult> result = run_gemm(*device, *artifact, problem, {});
+    EXPECT_TRUE(result && result->check->passed);
+    return result ? static_cast<double>(result->counters->warp_instructions) : 0;
+  };
+  const double aligned = instructions(64);
+  EXPECT_NEAR(instructions(61), aligned, 0.1 * aligned);
+}
+
+TEST(Compile, MovesEdgeTilesInsideForEveryDeal) {
+  const char* specs[] = {
+      "tile 32x32x8 warp 32x32 thread 8x4 stages 3 split_k 3",
+      "tile 32x64x8 warp 32x32 thread 4x8 stages 2 raster swizzle 2 layout tt",
+      "tile 16x32x8 warp 16x32 thread 4x4 stages 2 persistent raster columns",
+      "tile 16x32x8 thread 4x4 copy none layout tn epilogue acc+c",
+      "tile 32x32x8 warp 32x32 thread 4x8 vector 1 layout nt",
+  };
+  for (const char* text : specs) {
+    const dsl::Result<Artifact> artifact = compiled(spec_of(text));
+    ASSERT_TRUE(artifact) << text;
+    for (const auto& [m, n] : {std::pair{40, 76}, {33, 65}, {70, 100}, {31, 97}, {95, 30}})
+      for (const float beta : {0.0F, 1.5F}) {
+        GemmProblem problem{.shape = {m, n, 20}};
+        problem.layout = artifact->spec.layout;
+        problem.beta = beta;
+        EXPECT_EQ(wrong_with(*cpu(), *artifact, problem), "") << text << " " << describe(problem);
+      }
+  }
+}
+
+// From sm_90 on a kernel may start early: it waits by itself, before it lets the next one start.
+TEST(Compile, WaitsByItselfForTheLaunchBefore) {
+  for (const auto& [target, early] : {std::pair{"sm_90a", true}, {"sm_80", false}}) {
+    const dsl::Result<Artifact> artifact =
+        compiled(spec_of(std::string("tile 32x32 thread 4x4 split_k 2 target ") + target));
+    ASSERT_TRUE(artifact);
+    ASSERT_EQ(artifact->entries.size(), 2u);
+    for (const Entry& entry : artifact->entries) {
+      EXPECT_EQ(entry.awaits_before, early);
+      const std::string code = artifact->ptx.substr(artifact->ptx.find(".entry " + entry.name));
+      const size_t wait = code.find("griddepcontrol.wait");
+      EXPECT_EQ(wait != std::string::npos, early);
+      EXPECT_EQ(code.find("griddepcontrol.launch_dependents") != std::string::npos, early);
+      EXPECT_LE(wait, code.find("griddepcontrol.launch_dependents"));
+      if (early) EXPECT_LT(wait, code.find("ld.global"));
+    }
+  }
+}
+
 // The kernel's name is the entry's, and two compilations give the same text.
 TEST(Compile, IsDeterministic) {
   const dsl::Spec spec = spec_of("kernel chosen { tile 64x64 thread 4x4 stages 2 }");

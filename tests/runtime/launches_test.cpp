@@ -29,6 +29,16 @@ TEST(Launches, TakeOneGridForEachEntry) {
   }
 }
 
+TEST(Launches, StartEarlyWhereTheKernelWaitsByItself) {
+  KernelCode code = split_code(3);
+  code.entries.back().awaits_before = true;
+  const auto launches = plan_launches(
+      code, {.m = 33, .n = 130, .k = 5, .workspace = 4096, .workspace_bytes = 1 << 20}, 132);
+  ASSERT_TRUE(launches);
+  EXPECT_FALSE((*launches)[0].early);
+  EXPECT_TRUE((*launches)[1].early);
+}
+
 TEST(Launches, AreNoneForAnEmptyC) {
   for (const auto& [m, n] : {std::pair{0, 4}, std::pair{4, 0}}) {
     const auto launches = plan_launches(split_code(3), {.m = m, .n = n, .k = 5}, 132);

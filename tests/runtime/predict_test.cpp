@@ -47,6 +47,24 @@ TEST(Predict, GrowsWithTheWork) {
   EXPECT_GT(us_of(kLarge, {4096, 4096, 4096}), 2050);
 }
 
+// Loops that our own back end rewrites run faster than those it leaves alone.
+TEST(Predict, PrefersARewrittenLoop) {
+  dsl::Spec spec = spec_of({128, 128}, {8, 16}, 1);
+  spec.warp = dsl::Extent{64, 64};
+  spec.lane_grid = {8, 4};
+  const double plain = us_of(spec, {4096, 4096, 4096});
+  spec.sass = true;
+  EXPECT_LT(us_of(spec, {4096, 4096, 4096}), 0.97 * plain);
+}
+
+// Two warps leave half of an SM's schedulers idle.
+TEST(Predict, SeesIdleSchedulers) {
+  dsl::Spec two = spec_of({64, 128}, {8, 16}, 1);
+  two.warp = dsl::Extent{64, 64};
+  two.lane_grid = {8, 4};
+  EXPECT_GT(us_of(two, {64, 128 * 132, 4096}), 0.95 * us_of(kLarge, {128, 128 * 132, 4096}));
+}
+
 TEST(Predict, TakesALaunchWhereThereIsNothingToDo) {
   EXPECT_GT(us_of(kLarge, {0, 16, 16}), 0);
   EXPECT_LT(us_of(kLarge, {0, 16, 16}), 10);

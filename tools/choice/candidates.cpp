@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -39,6 +40,7 @@ std::vector<dsl::Limits> limits_of_all() {
 struct Looked {
   dsl::SpecAst ast;
   bool legal = false;
+  dsl::Spec spec;  // of a legal one, without the search for a padding
   Prediction prediction;
   std::string code;
   std::string message;
@@ -72,8 +74,24 @@ void look_at(Looked& looked, const GemmProblem& problem, const std::string& targ
   if (const Result<void> accepted = accepts(artifact, problem); !accepted)
     return refuse(looked, accepted.error().diagnostics.front());
   looked.legal = true;
+  looked.spec = spec;
   looked.prediction = predict(spec, derived, problem.shape, problem.batch, machine);
 }
+
+// Kernels that differ in stages, threads or order alone are much alike: so that a short list is not
+// one tile many times over, the first pass takes only so many of each tile and share of K.
+class Families {
+ public:
+  explicit Families(size_t most) : limit_(std::max<size_t>(1, most / kLeast)) {}
+  bool takes(const dsl::Spec& spec) {
+    return counts_[{spec.tile.m, spec.tile.n, spec.split_k}]++ < limit_;
+  }
+
+ private:
+  static constexpr size_t kLeast = 8;  // families in a list
+  size_t limit_;
+  std::map<std::array<int, 3>, size_t> counts_;
+};
 
 dsl::Error empty_space(const std::vector<Looked>& all) {
   std::map<std::string, int> counts;
@@ -119,15 +137,20 @@ dsl::Result<Candidates> find_candidates(const std::vector<dsl::SpecAst>& space,
   std::ranges::sort(legal, {}, [](const Looked* one) { return one->prediction.us; });
   // Members may complete to one and the same spec.
   std::set<std::string> seen;
-  for (const Looked* one : legal) {
-    if (out.list.size() == most) break;
-    dsl::Result<dsl::Spec> spec = dsl::complete(one->ast, limits, target);
-    if (!spec) return tl::unexpected(std::move(spec.error()));
-    spec->name = "gemm";  // one name, so that the same kernel is the same spec
-    dsl::Spec fitting = narrowed(*spec, problem);
-    if (seen.insert(dsl::format(fitting)).second)
-      out.list.push_back({std::move(fitting), one->prediction});
-  }
+  Families families(most);
+  for (const bool all : {false, true})
+    for (const Looked*& one : legal) {
+      if (out.list.size() == most) break;
+      if (one == nullptr || (!all && !families.takes(one->spec))) continue;
+      dsl::Result<dsl::Spec> spec = dsl::complete(one->ast, limits, target);
+      if (!spec) return tl::unexpected(std::move(spec.error()));
+      spec->name = "gemm";  // one name, so that the same kernel is the same spec
+      dsl::Spec fitting = narrowed(*spec, problem);
+      if (seen.insert(dsl::format(fitting)).second)
+        out.list.push_back({std::move(fitting), one->prediction});
+      one = nullptr;
+    }
+  std::ranges::sort(out.list, {}, [](const Candidate& c) { return c.prediction.us; });
   return out;
 }
 
