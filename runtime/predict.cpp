@@ -59,6 +59,7 @@ double overhead(const dsl::Spec& spec, const dsl::Derived& derived, double eleme
 }
 
 struct Work {
+  dsl::Stream stream;
   double blocks = 0;
   double busiest = 0;   // blocks that the busiest SM runs
   double together = 1;  // of them at once
@@ -75,6 +76,8 @@ Work work_of(const dsl::Spec& spec, const dsl::Derived& derived, const dsl::Gemm
   const double down = ceil_of(m, spec.tile.m);
   const double across = ceil_of(n, spec.tile.n);
   Work out;
+  const int resident = std::max(1, derived.blocks_per_sm);
+  if (matrices == 1) out.stream = dsl::stream_of(spec, shape, int64_t{machine.sm_count} * resident);
   out.blocks = down * across * spec.split_k * matrices;
   out.busiest = ceil_of(out.blocks, machine.sm_count);
   out.together = std::min<double>(std::max(1, derived.blocks_per_sm), std::max(1.0, out.busiest));
@@ -107,6 +110,13 @@ double round_cycles(const dsl::Spec& spec, const dsl::Derived& derived, const ds
 // The busiest SM: rounds of as many blocks as it holds, and one of what is left.
 double compute_cycles(const dsl::Spec& spec, const dsl::Derived& derived,
                       const dsl::GemmShape& shape, const Work& work, const MachineRates& machine) {
+  if (work.stream.tiles > 0) {
+    // All SMs do the same; each stretch begins one tile and ends another.
+    const double each = work.blocks / machine.sm_count;
+    const double round = round_cycles(spec, derived, shape, work, work.together, machine);
+    return each / work.together * (round - kBlockCycles) +
+           kBlockCycles * (std::floor(each / work.together) + 2);
+  }
   const double rounds = std::floor(work.busiest / work.together);
   const double left = work.busiest - rounds * work.together;
   return rounds * round_cycles(spec, derived, shape, work, work.together, machine) +
@@ -131,8 +141,10 @@ Prediction predict(const dsl::Spec& spec, const dsl::Derived& derived, const dsl
   out.memory_us = 1e-3 * std::max(work.bytes / machine.memory_gbs / std::sqrt(busy),
                                   work.asked / machine.cache_gbs);
   out.exposed_us = kBlockCycles / machine.clock_mhz;
-  if (spec.split_k > 1) {
-    const double parts = static_cast<double>(dsl::workspace_bytes(spec, shape)) * matrices;
+  if (spec.split_k > 1 || work.stream.tiles > 0) {
+    const double parts = work.stream.tiles > 0
+                             ? static_cast<double>(dsl::stream_workspace_bytes(spec, work.stream))
+                             : static_cast<double>(dsl::workspace_bytes(spec, shape)) * matrices;
     out.launch_us += kSecondKernelUs + 2e-3 * parts / machine.cache_gbs + 0.02 * spec.split_k;
   }
   out.us = std::max(out.compute_us, out.memory_us) + out.exposed_us + out.launch_us;

@@ -57,6 +57,19 @@ TEST(Predict, PrefersARewrittenLoop) {
   EXPECT_LT(us_of(spec, {4096, 4096, 4096}), 0.97 * plain);
 }
 
+// What is left over after whole waves is shared out, where there is enough of it.
+TEST(Predict, SharesOutTheLastWave) {
+  dsl::Spec spec = spec_of({128, 256}, {8, 16}, 1);
+  const double plain = us_of(spec, {4096, 4096, 4096});  // 512 tiles: 3.88 for each SM
+  const double even = us_of(spec, {128 * 132, 256 * 4, 4096});
+  spec.stream_k = true;
+  EXPECT_LT(us_of(spec, {4096, 4096, 4096}), 0.99 * plain);
+  EXPECT_DOUBLE_EQ(us_of(spec, {128 * 132, 256 * 4, 4096}), even);
+  // A sum of its own is not worth it where a wave lasts no longer than that takes.
+  EXPECT_GT(us_of(spec, {1664, 2560, 16}),
+            us_of(spec_of({128, 256}, {8, 16}, 1), {1664, 2560, 16}));
+}
+
 // Two warps leave half of an SM's schedulers idle.
 TEST(Predict, SeesIdleSchedulers) {
   dsl::Spec two = spec_of({64, 128}, {8, 16}, 1);
