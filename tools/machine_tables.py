@@ -127,3 +127,49 @@ def library_sentence(results):
         where = ", ".join(f"{count} of {kind}" for kind, count in kinds.items() if count)
         text += f", which itself failed the check in {results['cublas_wrong']} ({where})"
     return text + ".\n"
+
+
+# --- the report's ---------------------------------------------------------------------------------
+
+
+def losses_table(results):
+    """What became of the share of peak where one loss was changed."""
+    rows = {row["name"]: row for row in results["rows"]}
+    lines = []
+    for change in results["changes"]:
+        row = rows[change["name"]]
+        lines.append(f"| `{row['spec']}` | {row['shape']} | {change['loss'].replace('_', ' ')} | "
+                     f"{change['predicted_change_points']:+.1f} | "
+                     f"{change['measured_change_points']:+.1f} |\n")
+    head = "| against the best spec at 4096 | M x N x K | changes | predicted | measured |\n"
+    return head + "| --- | --- | --- | ---: | ---: |\n" + "".join(lines)
+
+
+def scaled(value, unit):
+    """As `tilec profile` writes it: 335.6 M, 396.2 MB, 79.9 %, 2449.2 us."""
+    if unit == "%":
+        return f"{value:.1f} %"
+    if unit == "ns":
+        return f"{value / 1e3:.1f} us"
+    for scale, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= scale and not (letter == "k" and value < 1e4):
+            return f"{value / scale:.1f} {letter}{unit}"
+    return f"{value:.0f}" if value == int(value) else f"{value:.2f}"
+
+
+def profile_table(profile):
+    """The lines of the loss table, each with what was counted for it; 0 is left out."""
+    lines = []
+    for loss in profile["loss_table"]:
+        counted = [f"{scaled(c['value'], c.get('unit', ''))} {c['title']}"
+                   for c in profile["counters"] if c["loss"] == loss["loss"] and c["value"]]
+        if loss["points"] >= 0.05 or counted:
+            lines.append(f"| {loss['loss'].replace('_', ' ')} | {loss['points']:.1f} | "
+                         f"{'; '.join(counted) or '–'} |\n")
+    lines.append(f"| share of peak | {100 * profile['predicted_share_of_peak']:.1f} | "
+                 f"measured: {100 * profile['share_of_peak']:.1f} |\n")
+    product = 100 * profile["issue_rate"] * profile["fma_share"]
+    said = (f"\n{profile['source']}: issue rate {profile['issue_rate']:.3f} x FMA share "
+            f"{profile['fma_share']:.3f} = {product:.1f} % of peak.\n")
+    head = "| points of peak | predicted | counted |\n| --- | ---: | --- |\n"
+    return head + "".join(lines) + said

@@ -31,8 +31,8 @@ void add(Profile& profile, const std::vector<CounterRow>& rows,
   for (const CounterRow& row : rows) {
     const auto found = values.find(std::string(row.metric));
     if (found == values.end()) continue;
-    profile.counters.push_back(
-        {std::string(row.metric), std::string(row.title), row.behind, found->second});
+    profile.counters.push_back({std::string(row.metric), std::string(row.title), row.behind,
+                                found->second, std::string(row.unit)});
   }
 }
 
@@ -61,6 +61,7 @@ dsl::Result<void> count_on_gpu(Profile& profile, Device& gpu, const std::string&
   const dsl::Result<RunResult> timed =
       run_kernel(gpu, spec, {.shape = shape}, options, Assembler::automatic);
   if (!timed) return tl::unexpected(timed.error());
+  profile.blocks_per_sm = timed->blocks_per_sm.value_or(0);
   if (timed->time) {
     profile.measured_share_of_peak = timed->time->share_of_peak;
     profile.clock_mhz = timed->time->kernel.clock_mhz;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "compiler/report/text.h"
@@ -11,6 +13,10 @@ namespace tilec {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kWarpInstructions = "smsp__inst_executed.sum";
+constexpr std::string_view kMultiplyAdds = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum";
+constexpr int kSchedulers = 4;  // of an SM, on all targets
 
 }  // namespace
 
@@ -43,17 +49,16 @@ const std::vector<CounterRow>& hardware_counters() {
        "warps in a stall of fixed length, per issue", Loss::idle},
       {"smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio",
        "warps without an instruction (cache), per issue", Loss::idle},
-      {"sm__warps_active.avg.pct_of_peak_sustained_active", "warps held, % of possible",
-       Loss::last_wave},
-      {"lts__t_sector_hit_rate.pct", "hits of the second-level cache, %", Loss::memory},
-      {"dram__bytes.sum", "bytes from and to DRAM", Loss::memory},
+      {"sm__warps_active.avg.pct_of_peak_sustained_active", "warps held, of those possible",
+       Loss::last_wave, "%"},
+      {"lts__t_sector_hit_rate.pct", "hits of the second-level cache", Loss::memory, "%"},
+      {"dram__bytes.sum", "from and to DRAM", Loss::memory, "B"},
       {"smsp__issue_active.avg.per_cycle_elapsed", "issue rate, instructions a cycle and scheduler",
        std::nullopt},
-      {"smsp__inst_executed.sum", "warp instructions", std::nullopt},
-      {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", "multiply-adds of threads",
-       std::nullopt},
+      {kWarpInstructions, "warp instructions", std::nullopt},
+      {kMultiplyAdds, "multiply-adds of threads", std::nullopt},
       {"sm__cycles_elapsed.max", "cycles", std::nullopt},
-      {"gpu__time_duration.sum", "time under the profiler, ns", std::nullopt},
+      {"gpu__time_duration.sum", "time under the profiler", std::nullopt, "ns"},
   };
   return rows;
 }
@@ -72,6 +77,106 @@ const std::vector<CounterRow>& machine_counters() {
   return rows;
 }
 
+std::string with_unit(double value, std::string_view unit) {
+  if (unit == "%") return fmt::format("{:.1f} %", value);
+  if (unit == "ns") return fmt::format("{:.1f} us", value / 1e3);
+  static constexpr std::array<std::pair<double, char>, 3> kScales = {
+      {{1e9, 'G'}, {1e6, 'M'}, {1e3, 'k'}}};
+  for (const auto& [scale, letter] : kScales) {
+    const bool small_enough = letter == 'k' && value < 1e4 && unit != "B";  // 8192 is 8192
+    if (value >= scale && !small_enough)
+      return fmt::format("{:.1f} {}{}", value / scale, letter, unit);
+  }
+  const std::string number =
+      value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
+  return unit.empty() ? number : fmt::format("{} {}", number, unit);
+}
+
+std::vector<Beside> set_beside(const Profile& profile) {
+  const Report& report = profile.report;
+  std::vector<Beside> out;
+  if (!profile.hardware) return out;
+  const auto counted = [&](std::string_view metric) {
+    const auto found = std::ranges::find(profile.counters, metric, &Counted::metric);
+    return found == profile.counters.end() ? 0.0 : found->value;
+  };
+  const auto add = [&](Beside row) {
+    if (row.counted > 0) out.push_back(std::move(row));
+  };
+  const auto& prediction = report.prediction;
+  const auto& executed = report.executed;
+  if (prediction)
+    add({"share_of_peak", "share of peak", 100 * prediction->share_of_peak,
+         100 * profile.measured_share_of_peak, false, "%"});
+  if (prediction && executed)
+    add({"issue_rate", "issue rate, instructions a cycle and scheduler",
+         executed->warp_instructions / (prediction->cycles * prediction->sms * kSchedulers),
+         profile.issue_rate});
+  if (executed) {
+    add({"fma_share", "FMA share of what is executed", 100 * executed->fma_share,
+         100 * profile.fma_share, false, "%"});
+    add({"warp_instructions", "warp instructions", executed->warp_instructions,
+         counted(kWarpInstructions), true});
+    add({"multiply_adds", "multiply-adds of threads", executed->multiply_adds,
+         counted(kMultiplyAdds), true});
+  }
+  add({"blocks_per_sm", "blocks an SM holds", static_cast<double>(report.occupancy.blocks_per_sm),
+       static_cast<double>(profile.blocks_per_sm), true});
+  return out;
+}
+
+namespace {
+
+// 2339180544 as 2,339,180,544.
+std::string grouped(double value) {
+  std::string out = fmt::format("{:.0f}", value);
+  for (size_t at = out.size(); at > 3 && value > 0;) out.insert(at -= 3, ",");
+  return out;
+}
+
+std::string beside_section(const Profile& profile) {
+  const std::vector<Beside> rows = set_beside(profile);
+  if (rows.empty()) return "";
+  std::string out =
+      fmt::format("\n  {:<46} {:>15} {:>15} {:>10}\n", "", "predicted", "counted", "difference");
+  for (const Beside& row : rows) {
+    const auto shown = [&](double value) {
+      if (row.exact) return grouped(value);
+      return row.unit.empty() ? fmt::format("{:.3f}", value) : with_unit(value, row.unit);
+    };
+    const double difference = row.difference();
+    const std::string apart = difference == 0    ? "none"
+                              : row.exact        ? fmt::format("{:+.0f}", difference)
+                              : row.unit.empty() ? fmt::format("{:+.3f}", difference)
+                                                 : fmt::format("{:+.1f}", difference);
+    out += fmt::format("  {:<46} {:>15} {:>15} {:>10}\n", row.title, shown(row.predicted),
+                       shown(row.counted), apart);
+  }
+  if (profile.report.executed && !profile.report.executed->whole_tiles)
+    out += "  Counts are predicted for whole tiles: the blocks at edges take another way.\n";
+  return out;
+}
+
+// Those that are not 0, value first.
+std::string counters_of(const Profile& profile, std::optional<Loss> behind) {
+  std::string lines;
+  for (const Counted& counter : profile.counters)
+    if (counter.behind == behind && counter.value != 0)
+      lines += fmt::format("          {:>12}  {}\n", with_unit(counter.value, counter.unit),
+                           counter.title);
+  return lines;
+}
+
+std::string zeros_of(const Profile& profile) {
+  std::string out;
+  for (const Counted& counter : profile.counters)
+    if (counter.value == 0)
+      out += fmt::format("{}\n  {}", out.empty() ? "\nCounted, and 0" : ",", counter.title);
+  return out.empty() ? "" : out + "\n";
+}
+
+}  // namespace
+
 std::string profile_text(const Profile& profile) {
   const Report& report = profile.report;
   std::string out = fmt::format("{} for {}\n  {}\n", report.kernel, report.target, report.spec);
@@ -85,27 +190,21 @@ std::string profile_text(const Profile& profile) {
                          profile.clock_mhz);
     out += "\n";
   }
-  const auto counters_of = [&](std::optional<Loss> behind) {
-    std::string lines;
-    for (const Counted& counter : profile.counters)
-      if (counter.behind == behind)
-        lines += fmt::format("      {:<52} {:>14.6g}\n", counter.title, counter.value);
-    return lines;
-  };
+  out += beside_section(profile);
   if (report.prediction) {
-    out += fmt::format("\nPoints of peak lost, predicted; behind each what was counted\n\n");
+    out += "\nWhere 100 points of peak go, predicted; under each line what was counted\n\n";
     for (const LossRow& row : report.prediction->losses) {
-      const std::string counted = counters_of(row.kind);
+      const std::string counted = counters_of(profile, row.kind);
       if (row.points < 0.05 && counted.empty()) continue;
-      out += fmt::format("  {:<30} {:>6.1f}\n{}", loss_title(row.kind), row.points, counted);
+      out += fmt::format("  {:>5.1f}  {}\n{}", row.points, loss_title(row.kind), counted);
     }
-    out += fmt::format("  {:<30} {:>6.1f}   predicted\n", "share of peak",
-                       100 * report.prediction->share_of_peak);
+    out += fmt::format("  {:>5.1f}  share of peak\n", 100 * report.prediction->share_of_peak);
   } else {
     for (const Counted& counter : profile.counters)
-      if (counter.behind) out += fmt::format("  {:<56} {:>14.6g}\n", counter.title, counter.value);
+      if (counter.behind)
+        out += fmt::format("  {:>12}  {}\n", with_unit(counter.value, counter.unit), counter.title);
   }
-  return out + "\nThe whole run\n\n" + counters_of(std::nullopt);
+  return out + "\nThe whole run\n\n" + counters_of(profile, std::nullopt) + zeros_of(profile);
 }
 
 std::string profile_json(const Profile& profile) {
@@ -114,7 +213,16 @@ std::string profile_json(const Profile& profile) {
     rows.push_back({{"metric", counter.metric},
                     {"title", counter.title},
                     {"loss", counter.behind ? Json(loss_name(*counter.behind)) : Json(nullptr)},
+                    {"unit", counter.unit},
                     {"value", counter.value}});
+  Json beside = Json::array();
+  for (const Beside& row : set_beside(profile))
+    beside.push_back({{"figure", row.figure},
+                      {"title", row.title},
+                      {"unit", row.unit},
+                      {"predicted", row.predicted},
+                      {"counted", row.counted},
+                      {"difference", row.difference()}});
   const auto known = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
   Json json = {{"schema", "tilec.profile/1"},
                {"spec", profile.report.spec},
@@ -125,6 +233,8 @@ std::string profile_json(const Profile& profile) {
                {"fma_share", known(profile.fma_share)},
                {"share_of_peak", known(profile.measured_share_of_peak)},
                {"clock_mhz", known(profile.clock_mhz)},
+               {"blocks_per_sm", known(profile.blocks_per_sm)},
+               {"beside", std::move(beside)},
                {"counters", std::move(rows)}};
   if (profile.report.prediction) {
     json["predicted_share_of_peak"] = profile.report.prediction->share_of_peak;

@@ -296,8 +296,34 @@ TEST_F(MeasureGpu, PredictionsBesideWhatIsMeasured) {
   EXPECT_EQ(file["median_error_points"], 2.0);
   EXPECT_EQ(file["worst_error_points"], 2.0);
   EXPECT_EQ(file["predicted_rows"], 29);
+  EXPECT_EQ(file["counted_rows"], 29);
+  EXPECT_EQ(file["exact_rows"], 28);
+  EXPECT_EQ(file["rows"][0]["predicted_warp_instructions"], 1000.0);
+  EXPECT_EQ(file["rows"][0]["counted_multiply_adds"], 640.0);
   ASSERT_EQ(measure("prediction").code, 0);
   EXPECT_EQ(results("prediction_fake_9000_x")["rows"], file["rows"]);
+}
+
+// Another seed: other specs, in a file of their own, and the ladder is left out.
+TEST_F(MeasureGpu, ASeedOfOnesOwn) {
+  const Outcome outcome = measure("prediction --seed 21");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  const json file = results("prediction_seed21_fake_9000_x");
+  EXPECT_EQ(file["seed"], 21);
+  ASSERT_EQ(file["rows"].size(), 24U);
+  EXPECT_EQ(measure("prediction --seed 1e3").code, 2);
+}
+
+// The change of each experiment, predicted and measured; the fake's kernels are all alike.
+TEST_F(MeasureGpu, LossesTakenAway) {
+  const Outcome outcome = measure("losses");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  const json file = results("losses_fake_9000_x");
+  ASSERT_EQ(file["rows"].size(), file["changes"].size() + 1);
+  EXPECT_EQ(file["changes"][0]["name"], "whole_waves");
+  EXPECT_EQ(file["changes"][0]["loss"], "last_wave");
+  EXPECT_EQ(file["changes"][0]["predicted_change_points"], 0.0);
+  EXPECT_EQ(file["changes"][0]["measured_change_points"], 0.0);
 }
 
 TEST_F(MeasureGpu, WordsThatAreWrong) {
