@@ -4,13 +4,33 @@
 
 namespace tilec::ir {
 
+namespace {
+
+bool contains_sum(const Block& block) {
+  return std::any_of(block.begin(), block.end(), [](const Op& op) {
+    return op.kind == OpKind::sum || contains_sum(op.body) || contains_sum(op.otherwise);
+  });
+}
+
 // `griddepcontrol` is of sm_90 and all that came after it.
-bool awaits_launch_before(const Kernel& kernel) {
+bool launches_overlap(const Kernel& kernel) {
   constexpr int kFirst = 90;
   int number = 0;
   for (const char c : kernel.target)
     if (c >= '0' && c <= '9') number = 10 * number + (c - '0');
-  return number >= kFirst;
+  const bool parts = std::any_of(kernel.storage.begin(), kernel.storage.end(),
+                                 [](const Storage& s) { return s.parts > 1; });
+  return parts && number >= kFirst;
+}
+
+}  // namespace
+
+bool lets_next_start(const Kernel& kernel) {
+  return launches_overlap(kernel) && !contains_sum(kernel.ops);
+}
+
+bool awaits_launch_before(const Kernel& kernel) {
+  return launches_overlap(kernel) && contains_sum(kernel.ops);
 }
 
 Id Kernel::find(const std::string& storage_name) const {

@@ -66,8 +66,8 @@
 //   element that is there. A guarded store whose expression reads c only through products with beta
 //   reads no c where beta is 0; an unguarded one reads what it names.
 // - A store into parts goes to the block's own. `sum acc = w`: w[0] + w[1] + ..., in this order.
-// - From sm_90 on a kernel may start while the launch before it is at work: before all else it
-//   waits for that one's end, and then lets the next launch start.
+// - From sm_90 on a kernel that sums starts while the one that stores the parts is at work, and
+//   before all else waits for its end.
 // - Loops run zero or more times. Their variables are visible in their bodies alone.
 #pragma once
 
@@ -186,7 +186,9 @@ struct Kernel {
   const Storage& at(Id id) const { return storage[static_cast<size_t>(id)]; }
 };
 
-/// Whether the kernel itself waits for the launch before it: on targets where it may start early.
+/// Whether the kernel stores parts that the next launch sums, or sums them, on a target where the
+/// next may start early.
+bool lets_next_start(const Kernel& kernel);
 bool awaits_launch_before(const Kernel& kernel);
 
 /// Element offset of (k, x) within one slot, x along the other axis; the same rule as
