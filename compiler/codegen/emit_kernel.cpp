@@ -40,12 +40,11 @@ void Emitter::emit() {
   builder_.SetCurrentDebugLocation(llvm::DILocation::get(
       module_->getContext(), static_cast<unsigned>(lines_before_ + 1), 1, subprogram_));
   line_ = lines_before_ + ir::first_op_line(kernel_);
-  if (ir::awaits_launch_before(kernel_)) {
-    // In this order, so that what the next launch waits for includes all launches before.
-    builder_.CreateIntrinsic(builder_.getVoidTy(), llvm::Intrinsic::nvvm_griddepcontrol_wait, {});
+  if (ir::lets_next_start(kernel_))
     builder_.CreateIntrinsic(builder_.getVoidTy(),
                              llvm::Intrinsic::nvvm_griddepcontrol_launch_dependents, {});
-  }
+  if (ir::awaits_launch_before(kernel_))
+    builder_.CreateIntrinsic(builder_.getVoidTy(), llvm::Intrinsic::nvvm_griddepcontrol_wait, {});
   if (kernel_.persistent) {
     every_tile();
   } else if (streams() && !ir::sums(kernel_)) {

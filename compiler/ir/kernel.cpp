@@ -12,19 +12,29 @@ bool contains_sum(const Block& block) {
   });
 }
 
-}  // namespace
-
 // `griddepcontrol` is of sm_90 and all that came after it.
-bool awaits_launch_before(const Kernel& kernel) {
+bool launches_overlap(const Kernel& kernel) {
   constexpr int kFirst = 90;
   int number = 0;
   for (const char c : kernel.target)
     if (c >= '0' && c <= '9') number = 10 * number + (c - '0');
-  return number >= kFirst;
+  const bool parts = std::any_of(kernel.storage.begin(), kernel.storage.end(),
+                                 [](const Storage& s) { return s.is_workspace(); });
+  return parts && number >= kFirst;
 }
+
+}  // namespace
 
 bool sums(const Kernel& kernel) {
   return contains_sum(kernel.ops);
+}
+
+bool lets_next_start(const Kernel& kernel) {
+  return launches_overlap(kernel) && !sums(kernel);
+}
+
+bool awaits_launch_before(const Kernel& kernel) {
+  return launches_overlap(kernel) && sums(kernel);
 }
 
 Id Kernel::find(const std::string& storage_name) const {

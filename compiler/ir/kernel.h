@@ -76,8 +76,8 @@
 //   reads no c where beta is 0; an unguarded one reads what it names.
 // - A store into parts or stretches goes to the block's own. `sum acc = w`: w[0] + w[1] + ..., in
 //   this order; of stretches, those that touch the tile, in the order of K.
-// - From sm_90 on a kernel may start while the launch before it is at work: before all else it
-//   waits for that one's end, and then lets the next launch start.
+// - From sm_90 on a kernel that sums starts while the one that stores the parts is at work, and
+//   before all else waits for its end.
 // - Loops run zero or more times. Their variables are visible in their bodies alone.
 #pragma once
 
@@ -210,7 +210,9 @@ struct Kernel {
 /// Whether the kernel adds up what another one left in a workspace.
 bool sums(const Kernel& kernel);
 
-/// Whether the kernel itself waits for the launch before it: on targets where it may start early.
+/// Whether the kernel stores parts that the next launch sums, or sums them, on a target where the
+/// next may start early.
+bool lets_next_start(const Kernel& kernel);
 bool awaits_launch_before(const Kernel& kernel);
 
 /// Element offset of (k, x) within one slot, x along the other axis; the same rule as
