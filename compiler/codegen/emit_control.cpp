@@ -1,4 +1,5 @@
 // Loops, branches, and the phis they need.
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <set>
@@ -118,6 +119,16 @@ llvm::Value* Emitter::slot(const ir::Storage& ring, const ir::Index& index) {
   return builder_.CreateSelect(builder_.CreateICmpULT(sum, i32(ring.stages)), sum, wrapped);
 }
 
+// The same pointer, of whose making LLVM knows nothing: else its loop strength reduction leaves
+// parts of an address that do not change to be added again in each trip.
+llvm::Value* Emitter::hidden(Value* pointer) {
+  llvm::Type* address = builder_.getInt64Ty();
+  llvm::InlineAsm* move = llvm::InlineAsm::get(llvm::FunctionType::get(address, {address}, false),
+                                               "mov.u64 $0, $1;", "=l,l", false);
+  Value* moved = builder_.CreateCall(move, {builder_.CreatePtrToInt(pointer, address)});
+  return builder_.CreateIntToPtr(moved, pointer->getType());
+}
+
 // The walks of a loop, each with the address where it starts; to be called before the loop.
 std::vector<Emitter::Walk> Emitter::plan_walks(const ir::Op& loop) {
   std::vector<Walk> walks;
@@ -131,6 +142,8 @@ std::vector<Emitter::Walk> Emitter::plan_walks(const ir::Op& loop) {
                                              builder_.CreateSub(value(op.when.right), i32(1)));
     Value* start = advance(operand(op.from).first,
                            builder_.CreateMul(wide(slice), operand(op.from).slice_step));
+    // A loop that copies through registers has none to spare for this.
+    if (op.kind == ir::OpKind::async) start = hidden(start);
     walks.push_back({op.from, op.from_index.offset, stops, start, nullptr});
   }
   return walks;

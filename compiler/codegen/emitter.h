@@ -92,6 +92,7 @@ class Emitter {
   Value* value(const ir::Index& index);
   Value* value(const ir::Bound& bound);
   Value* slot(const ir::Storage& ring, const ir::Index& index);
+  Value* hidden(Value* pointer);
   std::vector<Walk> plan_walks(const ir::Op& loop);
   void open_walks(std::vector<Walk>& walks, llvm::BasicBlock* before);
   void close_walks(const ir::Op& loop, Loop& state);
