@@ -119,7 +119,6 @@ llvm::Value* Emitter::slot(const ir::Storage& ring, const ir::Index& index) {
   Value* wrapped = builder_.CreateSub(sum, i32(ring.stages));
   return builder_.CreateSelect(builder_.CreateICmpULT(sum, i32(ring.stages)), sum, wrapped);
 }
-
 // The walks of a loop, each with the address where it starts; to be called before the loop.
 std::vector<Emitter::Walk> Emitter::plan_walks(const ir::Op& loop) {
   std::vector<Walk> walks;
@@ -133,6 +132,7 @@ std::vector<Emitter::Walk> Emitter::plan_walks(const ir::Op& loop) {
                                              builder_.CreateSub(value(op.when.right), i32(1)));
     Value* start = advance(operand(op.from).first,
                            builder_.CreateMul(wide(slice), operand(op.from).slice_step));
+    // A loop that copies through registers has none to spare for this.
     if (op.kind == ir::OpKind::async) start = in_one_piece(start);
     walks.push_back({op.from, op.from_index.offset, stops, start, nullptr});
   }
