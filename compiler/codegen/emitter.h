@@ -156,6 +156,9 @@ class Emitter {
   void fragment_from_global(const ir::Op& op);
   void fragment_guarded(const ir::Op& op);
   void outer(const ir::Op& op);
+  void outer_of_pairs(const ir::Op& op);
+  bool packs_products() const;
+  Value* pair_of(Value* first, Value* second);
   Value* shared_pointer(ir::Id ring, Value* slot, Value* k, Value* x, int x_offset);
   int shared_width(const ir::Storage& ring) const;
 

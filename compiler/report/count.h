@@ -39,7 +39,8 @@ std::optional<SteadyLoop> count_steady_loop(std::span<const sass::Instruction> i
                                             std::span<const sass::LineRow> lines,
                                             std::string_view tile);
 
-/// None without a steady loop. `blocks` is left at 0. See executed.cpp for what is assumed.
+/// None without a steady loop. `blocks` is left at 0, `multiply_adds` are one thread's. See
+/// executed.cpp for what is assumed.
 std::optional<Executed> count_executed(std::span<const sass::Instruction> instructions,
                                        const sass::Flow& flow, const WorkOfThread& work,
                                        dsl::GemmShape shape);

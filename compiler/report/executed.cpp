@@ -16,6 +16,7 @@ using sass::Instruction;
 struct Weight {
   int instructions = 0;
   int fma = 0;
+  int multiply_adds = 0;
 };
 
 std::vector<Weight> weigh_blocks(std::span<const Instruction> instructions, const sass::Flow& flow,
@@ -26,7 +27,9 @@ std::vector<Weight> weigh_blocks(std::span<const Instruction> instructions, cons
     for (size_t i = block.begin; i < block.end; ++i) {
       // A NOP on the way is executed like all others; padding stands behind the last exit.
       ++weight.instructions;
-      if (class_of(instructions[i], work) == Class::fma) ++weight.fma;
+      if (class_of(instructions[i], work) != Class::fma) continue;
+      ++weight.fma;
+      weight.multiply_adds += sass::multiply_adds(instructions[i]);
     }
     weights.push_back(weight);
   }
@@ -104,6 +107,7 @@ std::optional<Executed> count_executed(std::span<const Instruction> instructions
   for (size_t b = 0; b < flow.blocks.size(); ++b) {
     out.instructions += times[b] * weights[b].instructions;
     out.fma += times[b] * weights[b].fma;
+    out.multiply_adds += times[b] * weights[b].multiply_adds;
   }
   out.fma_share = out.instructions == 0 ? 0 : out.fma / out.instructions;
   return out;

@@ -30,9 +30,10 @@ struct BlockCost {
   std::vector<double> unit_cost;  // by step of the unit: scheduler cycles an issue
 };
 
-BlockCost measure(const Trace& trace, const Target& target, int resident, int warps) {
+// `full`: as many blocks as fit; fewer of them count at a kernel's end only, and get fewer trips.
+BlockCost measure(const Trace& trace, const Target& target, int resident, int warps, bool full) {
   const auto fit = static_cast<int>(kTraceSteps / std::max<size_t>(1, trace.unit.size()));
-  const int most = std::clamp(fit, kLeastTrips, kMostTrips);
+  const int most = full ? std::clamp(fit, kLeastTrips, kMostTrips) : kLeastTrips;
   const SmRun few = simulate_sm(trace, target, resident, warps, kFewTrips);
   const SmRun more = simulate_sm(trace, target, resident, warps, most);
   const double slices = (most - kFewTrips) * trace.unit_slices;
@@ -60,12 +61,13 @@ BlockCost measure(const Trace& trace, const Target& target, int resident, int wa
 /// Costs by residency, measured when first asked for.
 class Costs {
  public:
-  Costs(Trace trace, const Target& target, int warps)
-      : trace_(std::move(trace)), target_(target), warps_(warps) {}
+  Costs(Trace trace, const Target& target, int warps, int full)
+      : trace_(std::move(trace)), target_(target), warps_(warps), full_(full) {}
   const BlockCost& at(int resident) {
     const auto found = known_.find(resident);
     if (found != known_.end()) return found->second;
-    return known_.emplace(resident, measure(trace_, target_, resident, warps_)).first->second;
+    return known_.emplace(resident, measure(trace_, target_, resident, warps_, resident == full_))
+        .first->second;
   }
   const Trace& trace() const { return trace_; }
 
@@ -73,6 +75,7 @@ class Costs {
   Trace trace_;
   const Target& target_;
   int warps_;
+  int full_;  // blocks that fit
   std::map<int, BlockCost> known_;
 };
 
@@ -234,8 +237,8 @@ std::optional<Prediction> predict(const PredictionInput& input, dsl::GemmShape s
   const std::optional<Way> way = find_way(input.instructions, input.flow, input.work, share_of_k);
   if (!way || resident <= 0 || shape.m <= 0 || shape.n <= 0 || shape.k <= 0) return std::nullopt;
   const auto costs = [&](bool at_edges) {
-    return Costs(trace_of(input, *way, at_edges), target,
-                 std::max(1, input.artifact.derived.warps));
+    return Costs(trace_of(input, *way, at_edges), target, std::max(1, input.artifact.derived.warps),
+                 resident);
   };
   Model model{target,
               spec,

@@ -129,7 +129,7 @@ std::optional<Executed> executed_at(const dsl::GemmShape& shape, const Artifact&
   const int threads = std::max(1, artifact.derived.threads);
   const int warps = (threads + kLanes - 1) / kLanes;
   out->warp_instructions = out->instructions * static_cast<double>(out->blocks) * warps;
-  out->multiply_adds = out->fma * static_cast<double>(out->blocks) * threads;
+  out->multiply_adds *= static_cast<double>(out->blocks) * threads;
   return out;
 }
 

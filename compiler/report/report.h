@@ -116,7 +116,7 @@ struct Executed {
   double fma_share = 0;
   bool whole_tiles = false;      // the tile divides the shape: what is said of the launch is exact
   double warp_instructions = 0;  // of the launch
-  double multiply_adds = 0;      // FMA instructions of all threads of the launch
+  double multiply_adds = 0;      // of all threads of the launch; packed FMAs do two
 };
 
 /// The shape that is predicted for where none is given.

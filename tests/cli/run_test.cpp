@@ -279,5 +279,47 @@ TEST(Missing, AGpu) {
   EXPECT_NE(bench.err.find("tilec report"), std::string::npos) << bench.err;
 }
 
+// On sm_100a two neighbours are multiplied at once where `vector` puts them together. Each lane is
+// rounded as a multiply-add of its own, so the results are those of other targets.
+TEST(Run, PackedMultiplyAddsAreRightOnTheCpu) {
+  struct Case {
+    const char* spec;
+    bool packed;
+  };
+  for (const Case& c :
+       {Case{"tile 64x64x8 warp 32x32 thread 8x4 stages 2", true},
+        Case{"tile 64x128x8 warp 32x64 thread 8x8 stages 3 layout tn", true},
+        Case{"tile 64x64x8 warp 32x32 thread 4x8 vector 2", true},
+        Case{"tile 64x64x8 warp 32x32 thread 8x4 vector 1 fragment split", false}}) {
+    const auto words = [&](const char* target) {
+      return std::string(c.spec) + " target " + target;
+    };
+    const Outcome ptx = tilec({"compile", words("sm_100a"), "--emit", "ptx"});
+    ASSERT_EQ(ptx.code, 0) << ptx.err;
+    EXPECT_EQ(ptx.out.find("fma.rn.f32x2") != std::string::npos, c.packed) << c.spec;
+    EXPECT_EQ(tilec({"compile", words("sm_90a"), "--emit", "ptx"}).out.find("f32x2"),
+              std::string::npos);
+    for (const char* shape : {"128x128x32", "67x70x19"}) {
+      const auto run = [&](const char* target) {
+        const Outcome outcome =
+            tilec({"run", words(target), "--shape", shape, "--device", "cpu", "--json"});
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        return nlohmann::json::parse(outcome.out)["check"];
+      };
+      const nlohmann::json packed = run("sm_100a");
+      EXPECT_EQ(packed["passed"], true) << c.spec << " at " << shape;
+      EXPECT_EQ(packed["max_error"], run("sm_90a")["max_error"]) << c.spec << " at " << shape;
+    }
+    const nlohmann::json report =
+        nlohmann::json::parse(tilec({"report", words("sm_100a"), "--json"}).out);
+    if (!report.contains("steady_loop")) continue;  // no assembler
+    const double each = report["steady_loop"]["fma_per_instruction"];
+    if (c.packed)
+      EXPECT_GT(each, 1) << c.spec;
+    else
+      EXPECT_LT(each, 1) << c.spec;
+  }
+}
+
 }  // namespace
 }  // namespace tilec
