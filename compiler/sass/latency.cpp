@@ -137,14 +137,25 @@ bool goes_to_memory(const Instruction& instruction, const Operands& operands) {
   }
 }
 
-int memory_distance(const Instruction& first, const Operands& first_operands,
-                    const Instruction& second, const Operands& second_operands) {
+bool is_uniform(Pipe pipe) {
+  return pipe == Pipe::to_uniform || pipe == Pipe::uniform || pipe == Pipe::uniform_load ||
+         pipe == Pipe::uniform_move;
+}
+
+bool overtakes(Pipe pipe) {
+  return pipe == Pipe::uniform_move || pipe == Pipe::uniform_load;
+}
+
+int issue_distance(const Instruction& first, const Operands& first_operands,
+                   const Instruction& second, const Operands& second_operands) {
   const bool later = goes_to_memory(second, second_operands);
   if (goes_to_memory(first, first_operands)) return later ? 4 : 1;
   if (first_operands.effect == Effect::block_barrier) return later ? 6 : 1;
   if (first_operands.effect == Effect::async_wait)
     return second_operands.effect == Effect::block_barrier ? 4 : 1;
-  return 1;
+  const auto computes = [](Pipe pipe) { return is_uniform(pipe) && !overtakes(pipe); };
+  return computes(pipe_of(first, first_operands)) && computes(pipe_of(second, second_operands)) ? 2
+                                                                                                : 1;
 }
 
 }  // namespace tilec::sass

@@ -60,12 +60,21 @@ int write_after_write(Pipe first, Pipe second, int sm = 80);
 /// commits of these. Loads that never happen (guard @!PT) do not.
 bool goes_to_memory(const Instruction& instruction, const Operands& operands);
 
-/// Cycles from the issue of one instruction to the earliest issue of a later one because of what
-/// they do to memory; 1 where it does not matter. The smallest that the assembler of CUDA 13.0
+/// Whether the uniform datapath carries it out.
+bool is_uniform(Pipe pipe);
+
+/// UMOV and ULDC overtake what the uniform datapath was given before: one cycle behind a UISETP, a
+/// UMOV changed what that compares (measured on an H200). Cycles from an instruction there that
+/// reads a register to one that overtakes and writes it: the assembler leaves 6 or more.
+inline constexpr int kOvertakeDistance = 8;
+bool overtakes(Pipe pipe);
+
+/// Cycles from the issue of one instruction to the earliest issue of a later one, whatever
+/// registers they touch; 1 where it does not matter. The smallest that the assembler of CUDA 13.0
 /// leaves over every example: 4 between two that go to memory (with less, a commit missed the copy
 /// before it, and the wait for it came too early), 4 from a wait for copies to a barrier, 6 from a
-/// barrier to the next access.
-int memory_distance(const Instruction& first, const Operands& first_operands,
-                    const Instruction& second, const Operands& second_operands);
+/// barrier to the next access; 2 between two that compute in the uniform datapath.
+int issue_distance(const Instruction& first, const Operands& first_operands,
+                   const Instruction& second, const Operands& second_operands);
 
 }  // namespace tilec::sass

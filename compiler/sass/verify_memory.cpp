@@ -44,13 +44,14 @@ std::vector<size_t> walk_of(const Code& code, const LoopEdit& edit) {
   return walk;
 }
 
-// `pace`: each access, wait and barrier against the last of each of these before it.
+// `pace`: each access, wait and barrier, and each instruction of the uniform datapath, against the
+// last of each of these before it.
 std::optional<Finding> check_pace(const Code& code, const LoopEdit& edit) {
   struct Last {
     std::optional<size_t> word;
     int time = 0;
   };
-  std::array<Last, 3> last;  // access, barrier, wait
+  std::array<Last, 4> last;  // access, barrier, wait, uniform
   int now = 0;
   for (const size_t i : walk_of(code, edit)) {
     const Operands& operands = code.operands[i];
@@ -59,7 +60,7 @@ std::optional<Finding> check_pace(const Code& code, const LoopEdit& edit) {
       const size_t b = *before.word;
       const bool judged =
           (i >= edit.new_begin && i < edit.new_end) || (b >= edit.new_begin && b < edit.new_end);
-      const int needed = memory_distance(code.at[b], code.operands[b], code.at[i], operands);
+      const int needed = issue_distance(code.at[b], code.operands[b], code.at[i], operands);
       if (judged && now - before.time < needed)
         return Finding{
             i, "pace",
@@ -69,6 +70,39 @@ std::optional<Finding> check_pace(const Code& code, const LoopEdit& edit) {
     if (goes_to_memory(code.at[i], operands)) last[0] = {i, now};
     if (operands.effect == Effect::block_barrier) last[1] = {i, now};
     if (operands.effect == Effect::async_wait) last[2] = {i, now};
+    if (is_uniform(pipe_of(code.at[i], operands))) last[3] = {i, now};
+    now += std::max(1, code.at[i].control.stall);
+  }
+  return std::nullopt;
+}
+
+// `pace`: what overtakes in the uniform datapath, against those before it that read what it writes.
+std::optional<Finding> check_overtaking(const Code& code, const LoopEdit& edit) {
+  constexpr int kFiles = 2;
+  constexpr int kRegisters = 64;
+  std::array<std::array<int, kRegisters>, kFiles> read_at;
+  for (auto& file : read_at) file.fill(-kOvertakeDistance);
+  const auto row = [](const Operand& operand) {
+    return operand.file == File::uniform ? 0 : operand.file == File::uniform_predicate ? 1 : -1;
+  };
+  int now = 0;
+  for (const size_t i : walk_of(code, edit)) {
+    const Operands& operands = code.operands[i];
+    const Pipe pipe = pipe_of(code.at[i], operands);
+    const bool judged = i >= edit.new_begin && i < edit.new_end;
+    if (judged && overtakes(pipe))
+      for (const Operand& write : operands.writes())
+        for (int r = 0; row(write) >= 0 && r < write.count && write.first + r < kRegisters; ++r) {
+          const int apart = now - read_at[size_t(row(write))][size_t(write.first + r)];
+          if (apart < kOvertakeDistance)
+            return Finding{i, "pace",
+                           fmt::format("{} writes what was read {} cycles before, {} are needed",
+                                       name_of(code.at[i]), apart, kOvertakeDistance)};
+        }
+    if (is_uniform(pipe))
+      for (const Operand& read : operands.reads())
+        for (int r = 0; row(read) >= 0 && r < read.count && read.first + r < kRegisters; ++r)
+          read_at[size_t(row(read))][size_t(read.first + r)] = now;
     now += std::max(1, code.at[i].control.stall);
   }
   return std::nullopt;
@@ -116,6 +150,7 @@ std::optional<Finding> check_idle(const Both& both) {
 
 std::optional<Finding> check_memory(const Both& both) {
   if (auto finding = check_pace(both.after, both.edit)) return finding;
+  if (auto finding = check_overtaking(both.after, both.edit)) return finding;
   return check_idle(both);
 }
 

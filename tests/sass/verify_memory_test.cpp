@@ -1,5 +1,7 @@
 // Planted faults in what memory sees of a loop: rules `pace` and `idle`, and what `slots_apart`
 // lets loads pass.
+#include <cstring>
+
 #include "compiler/sass/latency.h"
 #include "compiler/sass/loop/rewrite_loop.h"
 #include "tests/sass/edit_support.h"
@@ -157,6 +159,54 @@ TEST(VerifyMemory, NoLoadPassesABarrierEvenSo) {
     }
   }
   EXPECT_GT(tried, 1U);
+}
+
+std::vector<Word> read_words(const std::string& name) {
+  const std::vector<uint8_t> bytes = read_bytes(name);
+  std::vector<Word> out(bytes.size() / kWordBytes);
+  std::memcpy(out.data(), bytes.data(), out.size() * kWordBytes);
+  return out;
+}
+
+// A loop that once was rewritten and accepted, and left out its last slice on an H200: a UMOV stood
+// one cycle behind a UISETP that reads the register it writes, and overtook it.
+TEST(VerifyMemory, FindsAMoveThatOvertakesAComparison) {
+  constexpr size_t kComparison = 0x174;
+  Edited kernel{.sm = 90,
+                .before = read_words("overtaken_assembled.words"),
+                .after = read_words("overtaken_rewritten.words"),
+                .edit = {.old_begin = 0x0e4,
+                         .old_end = 0x340,
+                         .new_begin = 0x0e4,
+                         .new_end = 0x3ba,
+                         .new_loop_begin = 0x123,
+                         .new_loop_end = 0x37f,
+                         .slots_apart = true}};
+  ASSERT_EQ(name_of(kernel.at(kComparison)), "UISETP");
+  ASSERT_EQ(name_of(kernel.at(kComparison + 1)), "UMOV");
+  const auto finding = kernel.verdict();
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->rule, "pace");
+  // Two that compute need two cycles, and a move that overtakes more.
+  for (size_t i = kernel.edit.new_loop_begin; i < kernel.edit.new_loop_end; ++i)
+    if (const Control control = kernel.at(i).control;
+        is_uniform(pipe_of(kernel.at(i), operands_of(kernel.at(i)))) && control.stall < 2)
+      kernel.after[i] = with_control(kernel.after[i], {.stall = 2,
+                                                       .yield = control.yield,
+                                                       .write_barrier = control.write_barrier,
+                                                       .read_barrier = control.read_barrier,
+                                                       .wait_mask = control.wait_mask,
+                                                       .reuse = control.reuse});
+  const auto overtaken = kernel.verdict();
+  ASSERT_TRUE(overtaken);
+  EXPECT_EQ(overtaken->word, kComparison + 1);
+  EXPECT_NE(overtaken->text.find("UMOV writes what was read 2 cycles before, 8 are needed"),
+            std::string::npos)
+      << overtaken->text;
+  Control apart = kernel.at(kComparison).control;
+  apart.stall = kOvertakeDistance;
+  EXPECT_EQ(kernel.with_control_of(kComparison, apart).verdict(), std::nullopt)
+      << kernel.with_control_of(kComparison, apart).verdict()->text;
 }
 
 }  // namespace

@@ -277,7 +277,7 @@ class Weaver {
   double distance(size_t first, size_t second) const {
     const LoopOp& a = op_of(first);
     const LoopOp& b = op_of(second);
-    const int apart = memory_distance(a.instruction, a.operands, b.instruction, b.operands);
+    const int apart = issue_distance(a.instruction, a.operands, b.instruction, b.operands);
     const double memory = apart > 1 ? apart : 0;
     if (!overlap(a.operands.writes(), b.operands.reads())) return memory;
     const Operand* guard = guard_of(b.instruction, b.operands);

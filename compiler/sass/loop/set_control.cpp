@@ -216,20 +216,25 @@ class Controller {
       size_t by = 0;
     };
     std::vector<Written> written(kPlaces);
+    std::vector<Written> read(kPlaces);  // in the uniform datapath
     std::array<int64_t, kScoreboards> set_at;
     set_at.fill(INT64_MIN / 2);
-    Written memory;  // the last instruction that has to do with memory
+    Written memory;   // the last instruction that has to do with memory
+    Written uniform;  // the last one of the uniform datapath
     int64_t now = 0;
     for (size_t at = 0; at < 2 * count(); ++at) {
       const Operands& operands = op(at).operands;
       int64_t earliest = now;
-      if (memory.time != INT64_MIN)
-        earliest = std::max(earliest, memory.time + memory_distance_to(memory.by, at));
-      const auto wait_for = [&](size_t place, File file, bool read) {
+      for (const Written& before : {memory, uniform})
+        if (before.time != INT64_MIN)
+          earliest = std::max(earliest, before.time + issue_distance_to(before.by, at));
+      const auto wait_for = [&](size_t place, File file, bool reads) {
+        if (!reads && overtakes(pipe(op(at))) && read[place].time != INT64_MIN)
+          earliest = std::max(earliest, read[place].time + kOvertakeDistance);
         const Written& last = written[place];
         if (last.time == INT64_MIN) return;
-        const int cycles = read ? read_after_write(op(last.by), op(at), file, place)
-                                : write_after_write(pipe(op(last.by)), pipe(op(at)), out_.sm);
+        const int cycles = reads ? read_after_write(op(last.by), op(at), file, place)
+                                 : write_after_write(pipe(op(last.by)), pipe(op(at)), out_.sm);
         earliest = std::max(earliest, last.time + cycles);
       };
       each_place(operands.reads(), [&](size_t p, File file) { wait_for(p, file, true); });
@@ -248,6 +253,10 @@ class Controller {
       if (goes_to_memory(op(at).instruction, operands) ||
           operands.effect == Effect::block_barrier || operands.effect == Effect::async_wait)
         memory = {now, at};
+      if (is_uniform(pipe(op(at)))) {
+        uniform = {now, at};
+        each_place(operands.reads(), [&](size_t place, File) { read[place] = uniform; });
+      }
       for (const int board : {control.write_barrier, control.read_barrier})
         if (board != kNoBarrier) set_at[static_cast<size_t>(board)] = now;
       now += control.stall;
@@ -255,9 +264,9 @@ class Controller {
     return true;
   }
 
-  int memory_distance_to(size_t first, size_t second) const {
-    return memory_distance(op(first).instruction, op(first).operands, op(second).instruction,
-                           op(second).operands);
+  int issue_distance_to(size_t first, size_t second) const {
+    return issue_distance(op(first).instruction, op(first).operands, op(second).instruction,
+                          op(second).operands);
   }
 
   // Adds `cycles` before the instruction behind `at`, here or further up.
