@@ -96,9 +96,10 @@ void Emitter::store(const ir::Op& op) {
               builder_.CreateAdd(row, i32(element_offset(true, i))), column);
 }
 
-// A loop over the rows of the thread's tile. Registers cannot be indexed, so each trip stores the
-// first row and moves the others up by one: slower than straight code, and a fraction of its size,
-// which the assembler's time goes with. Only edge blocks come here.
+// A loop over the pieces of the thread's tile, a few rows each. Registers cannot be indexed, so
+// each trip stores the first piece and moves the others up: slower than straight code, and a
+// fraction of its size, which the assembler's time goes with. Only edge blocks come here, and those
+// whose C is not aligned.
 void Emitter::store_guarded(const ir::Op& op, Value* first, Value* row, Value* column) {
   llvm::LLVMContext& context = module_->getContext();
   llvm::BasicBlock* before = builder_.GetInsertBlock();
@@ -106,30 +107,34 @@ void Emitter::store_guarded(const ir::Op& op, Value* first, Value* row, Value* c
   llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "rows_done", function_);
   builder_.CreateBr(body);
   builder_.SetInsertPoint(body);
-  llvm::PHINode* trip = builder_.CreatePHI(builder_.getInt32Ty(), 2, "row");
+  llvm::PHINode* trip = builder_.CreatePHI(builder_.getInt32Ty(), 2, "piece");
   trip->addIncoming(i32(0), before);
-  const size_t width = static_cast<size_t>(kernel_.map.each.n);
+  const ir::ThreadMap& map = kernel_.map;
+  const auto width = static_cast<size_t>(map.each.n);
+  const size_t moved = width * static_cast<size_t>(map.pieces.m);
   std::vector<llvm::PHINode*> rows;
   for (Value* element : values(op.from)) {
     rows.push_back(builder_.CreatePHI(element->getType(), 2));
     rows.back()->addIncoming(element, before);
   }
 
-  const ir::ThreadMap& map = kernel_.map;
-  Value* piece =
-      scaled(builder_.CreateUDiv(trip, i32(map.pieces.m)), int64_t{map.pieces.m} * map.lanes.m);
-  Value* down = builder_.CreateAdd(piece, builder_.CreateURem(trip, i32(map.pieces.m)));
-  Value* line = advance(first, builder_.CreateMul(wide(down), operand(op.to).leading));
-  const Values top(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(width));
-  store_guarded_row(op, top, line, builder_.CreateAdd(row, down), column);
+  Value* top = scaled(trip, int64_t{map.pieces.m} * map.lanes.m);
+  for (int r = 0; r < map.pieces.m; ++r) {
+    Value* down = builder_.CreateAdd(top, i32(r));
+    Value* line = advance(first, builder_.CreateMul(wide(down), operand(op.to).leading));
+    const auto begin = rows.begin() + static_cast<ptrdiff_t>(width) * r;
+    const Values elements(begin, begin + static_cast<ptrdiff_t>(width));
+    store_guarded_row(op, elements, line, builder_.CreateAdd(row, down), column);
+  }
 
   for (size_t i = 0; i < rows.size(); ++i)
-    rows[i]->addIncoming(i + width < rows.size() ? static_cast<Value*>(rows[i + width])
+    rows[i]->addIncoming(i + moved < rows.size() ? static_cast<Value*>(rows[i + moved])
                                                  : llvm::PoisonValue::get(rows[i]->getType()),
                          body);
   Value* next = builder_.CreateAdd(trip, i32(1));
   trip->addIncoming(next, body);
-  keep_rolled(builder_.CreateCondBr(builder_.CreateICmpULT(next, i32(map.each.m)), body, after));
+  Value* again = builder_.CreateICmpULT(next, i32(map.each.m / map.pieces.m));
+  keep_rolled(builder_.CreateCondBr(again, body, after));
   builder_.SetInsertPoint(after);
 }
 

@@ -121,7 +121,7 @@ TEST_F(MeasureGpu, SanitizesKernelsThatShareOutTheirWork) {
   const Outcome outcome = measure("sanitizer");
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   const json rows = results("sanitizer_fake_9000_x")["rows"];
-  ASSERT_EQ(rows.size(), (3 * 8 + 4) * 4U);
+  ASSERT_EQ(rows.size(), (3 * 8 + 4 + 2 * 3) * 4U);  // two shapes of three rungs
   std::set<std::string> names;
   std::set<std::string> ways;
   for (const json& row : rows) {
@@ -130,8 +130,8 @@ TEST_F(MeasureGpu, SanitizesKernelsThatShareOutTheirWork) {
     names.insert(row["name"]);
     ways.insert(row["way"]);
   }
-  EXPECT_EQ(names.size(), 6U);
-  EXPECT_EQ(ways, (std::set<std::string>{"alone", "many tiles", "pointers", "strided"}));
+  EXPECT_EQ(names.size(), 8U + 3U);
+  EXPECT_EQ(ways, (std::set<std::string>{"alone", "many tiles", "pointers", "rungs", "strided"}));
 }
 
 // What is given to compute-sanitizer is what tilec takes, and right.
