@@ -146,8 +146,8 @@ std::string critical_part(const Utilisation& use) {
 }
 
 /// Microseconds of the kernel that adds up what blocks left of shared tiles; 0 without one. It
-/// starts while the one before it ends, and reads the workspace and writes C through the
-/// second-level cache.
+/// starts while the one before it ends. What split_k has left is still in the second-level cache;
+/// the first parts of stream_k have been there all the time, and come from DRAM.
 double sum_us(const dsl::Spec& spec, const dsl::GemmShape& shape, const Grid& grid,
               const Target& target) {
   const auto parts =
@@ -155,8 +155,10 @@ double sum_us(const dsl::Spec& spec, const dsl::GemmShape& shape, const Grid& gr
                                            : dsl::stream_workspace_bytes(spec, grid.stream));
   if (parts == 0) return 0;
   const double bytes = parts * (1 + 1.0 / static_cast<double>(std::max<int64_t>(2, grid.shares)));
-  const double a_cycle = target.rates.l2_bytes * target.rates.sms;
-  return target.rates.launch_us + bytes / a_cycle / target.rates.clock_mhz;
+  const Rates& rates = target.rates;
+  const double per_us =
+      spec.split_k > 1 ? rates.l2_bytes * rates.sms * rates.clock_mhz : rates.dram_gb_per_s * 1e3;
+  return rates.launch_us + bytes / per_us;
 }
 
 /// All that the pieces below share.

@@ -10,6 +10,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr int kScoreboards = 6;
 constexpr double kCollected = 2;  // cycles that a bank may be behind: operands wait in a queue
+constexpr double kHeld = 0.75;    // of a bank's second turn, that the scheduler waits (fitted)
 constexpr double kToMemory = 4;   // cycles from issue to the shared pipe
 
 struct Warp {
@@ -199,10 +200,11 @@ class Sm {
       if (reads[bank] > 0)
         scheduler.bank_free[bank] = std::max(now, scheduler.bank_free[bank]) + reads[bank];
     run_.banks += std::max(reads[0], reads[1]);
-    // All of three operands: the second turn of a bank is not hidden, the scheduler waits for it.
+    // All of three operands: most of a bank's second turn is not hidden, the scheduler waits for
+    // it.
     const double turns = std::max(reads[0], reads[1]) / std::max(1.0, step.occupancy);
     const bool holds = step.is_fma && turns > 1 && reads[0] + reads[1] >= step.register_count;
-    scheduler.collecting = holds && step.register_count == 3 ? now + turns : now;
+    scheduler.collecting = holds && step.register_count == 3 ? now + 1 + (turns - 1) * kHeld : now;
     for (int i = 0; i < step.register_count; ++i) {
       const sass::RegisterUse& use = step.registers[static_cast<size_t>(i)];
       const auto slot = static_cast<size_t>(use.slot);

@@ -13,9 +13,9 @@ namespace {
 
 using nlohmann::json;
 
-// Points of 100. What the project asks for: 3 in the median, 8 at worst. Rung 08 is 9.3 off.
+// Points of 100. What the project asks for: 3 in the median, 8 at worst.
 constexpr double kMedian = 3;
-constexpr double kWorst = 10;
+constexpr double kWorst = 8;
 
 std::vector<json> rows_of(std::initializer_list<const char*> files) {
   std::vector<json> out;
