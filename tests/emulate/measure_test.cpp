@@ -277,9 +277,15 @@ TEST_F(Measure, MatrixAsAnH200MadeIt) {
 }
 
 TEST_F(Measure, AllOfIt) {
+  const std::string program = fs::path(TILEC_BINARY).parent_path() / "random_calls";
+  folder_.write("random_calls",
+                "#!/bin/sh\nexec '" + program + "' \"$@\" --most 30 --device cpu\n");
+  fs::permissions(folder_.path("random_calls"), fs::perms::owner_all);
   const Measured made =
-      measure("--only '@(01_naive|race_of_bytes|movmatrix)' --shape 64x64x64 all");
+      measure("--only '@(01_naive|race_of_bytes|movmatrix)' --shape 64x64x64 --calls 10 all",
+              "RANDOM_CALLS='" + folder_.path("random_calls") + "'");
   EXPECT_EQ(made.code, 0) << made.said;
+  EXPECT_EQ(results("library")["calls"], 10);
   for (const char* what : {"ladder", "counters", "corpus", "matrix"})
     EXPECT_EQ(results(what)["rows"].size(), 1U) << what;
   EXPECT_EQ(results("ladder")["sanitizer"].size(), 8U);
