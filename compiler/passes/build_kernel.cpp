@@ -109,8 +109,8 @@ Results add_results(ir::Kernel& kernel, const dsl::Spec& spec, int vector_c) {
 }
 
 ir::Op store_results(const Results& results, ir::Id acc, const dsl::Expression& epilogue) {
-  const ir::Op part = make_store(results.w, acc, dsl::Expression{}, true);
-  const ir::Op whole = make_store(results.c, acc, epilogue, true);
+  ir::Op part = make_store(results.w, acc, dsl::Expression{}, true);
+  ir::Op whole = make_store(results.c, acc, epilogue, true);
   if (results.c < 0) return part;
   if (results.w < 0) return whole;
   return make_branch({.kind = ir::ConditionKind::in_parts}, {part}, {whole});

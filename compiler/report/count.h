@@ -14,11 +14,11 @@ namespace tilec {
 
 /// What the counting has to know of the spec.
 struct WorkOfThread {
-  int fma_per_k = 1;               // multiply-adds of a thread for one k: thread tile m * n
-  int tile_k = 1;                  // k of a slice
-  double ideal_share = 0;          // from the spec alone
-  bool copies_slices = true;       // false: fragments are loaded straight from global memory
-  std::vector<bool> avoided = {};  // by instruction: of an arm that a whole tile does not take
+  int fma_per_k = 1;          // multiply-adds of a thread for one k: thread tile m * n
+  int tile_k = 1;             // k of a slice
+  double ideal_share = 0;     // from the spec alone
+  bool copies_slices = true;  // false: fragments are loaded straight from global memory
+  std::vector<bool> avoided;  // by instruction: of an arm that a whole tile does not take
 };
 
 /// Instructions of the arms that a whole tile with beta = 0 does not take, by the lines of the tile

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "compiler/sass/latency.h"
 #include "compiler/sass/verify_parts.h"
@@ -78,31 +79,27 @@ std::optional<Finding> check_pace(const Code& code, const LoopEdit& edit) {
 
 // `pace`: what overtakes in the uniform datapath, against those before it that read what it writes.
 std::optional<Finding> check_overtaking(const Code& code, const LoopEdit& edit) {
-  constexpr int kFiles = 2;
-  constexpr int kRegisters = 64;
-  std::array<std::array<int, kRegisters>, kFiles> read_at;
-  for (auto& file : read_at) file.fill(-kOvertakeDistance);
-  const auto row = [](const Operand& operand) {
-    return operand.file == File::uniform ? 0 : operand.file == File::uniform_predicate ? 1 : -1;
+  std::map<std::pair<File, int>, int> read_at;  // cycles
+  const auto in_file = [](const Operand& operand) {
+    return operand.file == File::uniform || operand.file == File::uniform_predicate;
   };
   int now = 0;
   for (const size_t i : walk_of(code, edit)) {
     const Operands& operands = code.operands[i];
     const Pipe pipe = pipe_of(code.at[i], operands);
-    const bool judged = i >= edit.new_begin && i < edit.new_end;
-    if (judged && overtakes(pipe))
-      for (const Operand& write : operands.writes())
-        for (int r = 0; row(write) >= 0 && r < write.count && write.first + r < kRegisters; ++r) {
-          const int apart = now - read_at[size_t(row(write))][size_t(write.first + r)];
-          if (apart < kOvertakeDistance)
-            return Finding{i, "pace",
-                           fmt::format("{} writes what was read {} cycles before, {} are needed",
-                                       name_of(code.at[i]), apart, kOvertakeDistance)};
-        }
-    if (is_uniform(pipe))
-      for (const Operand& read : operands.reads())
-        for (int r = 0; row(read) >= 0 && r < read.count && read.first + r < kRegisters; ++r)
-          read_at[size_t(row(read))][size_t(read.first + r)] = now;
+    const bool judged = i >= edit.new_begin && i < edit.new_end && overtakes(pipe);
+    for (const Operand& write : operands.writes()) {
+      for (int r = 0; judged && in_file(write) && r < write.count; ++r) {
+        const auto read = read_at.find({write.file, write.first + r});
+        if (read != read_at.end() && now - read->second < kOvertakeDistance)
+          return Finding{i, "pace",
+                         fmt::format("{} writes what was read {} cycles before, {} are needed",
+                                     name_of(code.at[i]), now - read->second, kOvertakeDistance)};
+      }
+    }
+    for (const Operand& read : operands.reads())
+      for (int r = 0; is_uniform(pipe) && in_file(read) && r < read.count; ++r)
+        read_at[{read.file, read.first + r}] = now;
     now += std::max(1, code.at[i].control.stall);
   }
   return std::nullopt;
