@@ -59,9 +59,10 @@ void expect_true_cubin(const dsl::Spec& spec, const Artifact& artifact) {
   const dsl::Result<sass::Cubin> before = sass::read_cubin(artifact.sass.assembled);
   const dsl::Result<sass::Cubin> after = sass::read_cubin(artifact.cubin);
   ASSERT_TRUE(before && after);
-  const sass::Kernel& old = before->kernels.front();
-  const sass::Kernel& now = after->kernels.front();
-  EXPECT_NE(old.words, now.words);
+  ASSERT_TRUE(before->find(spec.name) != nullptr && after->find(spec.name) != nullptr);
+  const sass::Kernel& old = *before->find(spec.name);
+  const sass::Kernel& now = *after->find(spec.name);
+  EXPECT_TRUE(old.words != now.words);
   EXPECT_EQ(old.name, now.name);
   EXPECT_EQ(old.shared_bytes, now.shared_bytes);
   EXPECT_EQ(old.threads_per_block, now.threads_per_block);
