@@ -83,7 +83,8 @@ std::string explain_json(const dsl::Spec& spec, const dsl::Derived& derived,
     json["shape"] = to_string(*shape);
     json["blocks"] = blocks ? Json(*blocks * spec.split_k) : Json();
     json["slices"] = dsl::slices_a_block(spec, *shape);
-    json["workspace_bytes"] = dsl::workspace_bytes(spec, *shape);
+    // What stream_k wants depends on the device.
+    json["workspace_bytes"] = spec.stream_k ? Json() : Json(dsl::workspace_bytes(spec, *shape));
   }
   return text(json);
 }

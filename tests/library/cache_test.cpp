@@ -39,7 +39,13 @@ Artifact artifact_of(int number) {
   out.spec = (*dsl::read_specs({"<test>", "tile 16x16 thread 2x2 split_k 2"}, limits, "sm_90a"))[0];
   out.derived = dsl::derive(out.spec, find_target("sm_90a")->limits);
   out.batch = dsl::Batch::strided;
-  out.entries = {{"gemm", {16, 16}, 64, 2048}, {"gemm_sum", {8, 128}, 256, 0}};
+  out.blocks_per_sm = 7;
+  out.entries = {{.name = "gemm", .tile = {16, 16}, .threads = 64, .shared_bytes = 2048},
+                 {.name = "gemm_sum",
+                  .tile = {8, 128},
+                  .threads = 256,
+                  .persistent = true,
+                  .awaits_before = true}};
   out.ptx = std::string(20000, static_cast<char>('a' + number % 26));
   out.cubin.assign(30000, static_cast<uint8_t>(number));
   return out;
@@ -55,11 +61,13 @@ bool same(const Artifact& one, const Artifact& two) {
     const Entry& a = one.entries[i];
     const Entry& b = two.entries[i];
     if (a.name != b.name || !(a.tile == b.tile) || a.threads != b.threads ||
-        a.shared_bytes != b.shared_bytes)
+        a.shared_bytes != b.shared_bytes || a.persistent != b.persistent ||
+        a.awaits_before != b.awaits_before)
       return false;
   }
   return one.spec == two.spec && one.batch == two.batch && one.ptx == two.ptx &&
-         one.cubin == two.cubin && one.derived.threads == two.derived.threads;
+         one.blocks_per_sm == two.blocks_per_sm && one.cubin == two.cubin &&
+         one.derived.threads == two.derived.threads;
 }
 
 TEST_F(Cache, GivesBackWhatWasStored) {

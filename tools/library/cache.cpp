@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "tilec kernel 2\n";
+constexpr std::string_view kMagic = "tilec kernel 3\n";
 
 // Fields, each with its length before it.
 void put(std::string& out, std::string_view field) {
@@ -83,8 +83,9 @@ std::string pack(const std::string& key, const Artifact& artifact) {
   put(body, std::to_string(artifact.entries.size()));
   for (const Entry& entry : artifact.entries) {
     put(body, entry.name);
-    for (int64_t number : {int64_t{entry.tile.m}, int64_t{entry.tile.n}, int64_t{entry.threads},
-                           entry.shared_bytes, int64_t{entry.persistent ? 1 : 0}})
+    for (int64_t number :
+         {int64_t{entry.tile.m}, int64_t{entry.tile.n}, int64_t{entry.threads}, entry.shared_bytes,
+          int64_t{entry.persistent ? 1 : 0}, int64_t{entry.awaits_before ? 1 : 0}})
       put(body, std::to_string(number));
   }
   put(body, artifact.ptx);
@@ -113,6 +114,7 @@ std::optional<Artifact> unpack(const std::string& key, const std::string& bytes)
     entry.threads = fields.take_number<int>();
     entry.shared_bytes = fields.take_number<int64_t>();
     entry.persistent = fields.take_number<int>() != 0;
+    entry.awaits_before = fields.take_number<int>() != 0;
     out.entries.push_back(std::move(entry));
   }
   out.ptx = fields.take();
