@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace tilec::dsl {
 
@@ -19,5 +20,13 @@ struct Limits {
   int64_t shared_bytes_per_sm = 0;
   int64_t shared_bytes_reserved = 1024;  // the system's share of each block
 };
+
+/// The number in a target's name: 90 for sm_90 and for sm_90a.
+constexpr int machine_number(std::string_view target) {
+  int number = 0;
+  for (const char c : target)
+    if (c >= '0' && c <= '9') number = number * 10 + (c - '0');
+  return number;
+}
 
 }  // namespace tilec::dsl

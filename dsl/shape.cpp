@@ -53,6 +53,10 @@ std::optional<int64_t> extent(const Part& part, std::vector<Diagnostic>& faults)
   return value;
 }
 
+int64_t tiles_along(int64_t extent, int tile) {
+  return (extent + tile - 1) / tile;
+}
+
 }  // namespace
 
 Result<GemmShape> parse_shape(std::string_view text) {
@@ -96,15 +100,13 @@ Result<int64_t> grid_blocks(const Spec& spec, const GemmShape& shape) {
           fmt::format("{} and {} do, or take `edges guard`", below, below + axis.tile)));
     }
   }
-  int64_t rows = (shape.m + spec.tile.m - 1) / spec.tile.m;
-  int64_t columns = (shape.n + spec.tile.n - 1) / spec.tile.n;
-  // Both are below 2^31, so the product fits 64 bits.
-  int64_t blocks = rows * columns;
+  const int64_t blocks = count_tiles(spec.tile, shape);
   if (blocks <= kMostBlocks) return blocks;
   return tl::unexpected(
       Error::user(std::string(row_of(Fault::grid_over_limit).code),
                   fmt::format("{} x {} tiles of {}x{} are {} blocks, and a grid has at most {}",
-                              rows, columns, spec.tile.m, spec.tile.n, blocks, kMostBlocks),
+                              tiles_along(shape.m, spec.tile.m), tiles_along(shape.n, spec.tile.n),
+                              spec.tile.m, spec.tile.n, blocks, kMostBlocks),
                   "a larger tile makes fewer blocks"));
 }
 
@@ -117,6 +119,11 @@ int64_t workspace_bytes(const Spec& spec, const GemmShape& shape) {
   constexpr int64_t kElementBytes = 4;
   if (spec.split_k == 1) return 0;
   return spec.split_k * shape.m * workspace_row(shape) * kElementBytes;
+}
+
+int64_t count_tiles(const Extent& tile, const GemmShape& shape) {
+  // Both are below 2^31, so the product fits 64 bits.
+  return tiles_along(shape.m, tile.m) * tiles_along(shape.n, tile.n);
 }
 
 Stream stream_of(const Spec& spec, const GemmShape& shape, int64_t at_once) {

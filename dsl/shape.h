@@ -29,8 +29,10 @@ inline constexpr int64_t kMostBlocks = 2147483647;  // of a grid along x
 /// Errors: malformed-shape, extent-out-of-range; both with the place in the text.
 Result<GemmShape> parse_shape(std::string_view text);
 
-/// Tiles of C that `shape` has: ceil(m / tile.m) * ceil(n / tile.n); 0 where C is empty. Each is a
-/// block of the grid, or `split_k` blocks.
+/// Tiles of C that `shape` has: ceil(m / tile.m) * ceil(n / tile.n); 0 where C is empty.
+int64_t count_tiles(const Extent& tile, const GemmShape& shape);
+
+/// The tiles of `spec`. Each is a block of the grid, or `split_k` blocks.
 /// Errors: shape-not-tiled if edges are `exact` and the tile does not divide the shape;
 ///         grid-over-limit if there are more blocks than a grid can have.
 Result<int64_t> grid_blocks(const Spec& spec, const GemmShape& shape);

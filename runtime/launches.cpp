@@ -53,16 +53,12 @@ KernelArguments from_matrix(KernelArguments x, dsl::Batch batch, int64_t first) 
   return x;
 }
 
-int64_t tiles_of(const dsl::GemmShape& shape, const dsl::Extent& tile) {
-  return ((shape.m + tile.m - 1) / tile.m) * ((shape.n + tile.n - 1) / tile.n);
-}
-
 // Along x of the grid.
 int64_t blocks_of(const KernelCode& code, size_t entry, const dsl::GemmShape& shape,
                   const dsl::Stream& stream, int64_t at_once) {
   const dsl::Extent& tile = code.entries[entry].tile;
   const dsl::Extent& whole = code.spec.tile;
-  const int64_t tiles = tiles_of(shape, tile);
+  const int64_t tiles = dsl::count_tiles(tile, shape);
   if (code.entries[entry].persistent) return std::min(tiles, at_once);
   if (!code.spec.stream_k) return tiles;
   if (entry == 0) return stream.blocks + tiles - stream.tiles;

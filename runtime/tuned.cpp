@@ -90,6 +90,15 @@ TuningRow row_of(const Statement& s) {
           .measured = s.text(14)};
 }
 
+Result<std::vector<TuningRow>> read_rows(Statement& select, sqlite3* database,
+                                         const std::string& path) {
+  std::vector<TuningRow> out;
+  int status = select.step();
+  for (; status == SQLITE_ROW; status = select.step()) out.push_back(row_of(select));
+  if (status == SQLITE_DONE) return out;
+  return tl::unexpected(failed(database, path, "reading"));
+}
+
 int64_t pragma(sqlite3* database, const char* name) {
   Statement statement(database, fmt::format("PRAGMA {}", name));
   return statement.step() == SQLITE_ROW ? statement.integer(0) : -1;
@@ -200,20 +209,12 @@ Result<void> TuningFile::put(const TuningRow& row) {
 Result<std::vector<TuningRow>> TuningFile::rows(const TuningKey& key) const {
   Statement select(database_->handle, fmt::format("SELECT {} FROM results{}", kColumns, kOfKey));
   select.bind(key);
-  std::vector<TuningRow> out;
-  int status = select.step();
-  for (; status == SQLITE_ROW; status = select.step()) out.push_back(row_of(select));
-  if (status == SQLITE_DONE) return out;
-  return tl::unexpected(failed(database_->handle, database_->path, "reading"));
+  return read_rows(select, database_->handle, database_->path);
 }
 
 Result<std::vector<TuningRow>> TuningFile::all() const {
   Statement select(database_->handle, fmt::format("SELECT {} FROM results", kColumns));
-  std::vector<TuningRow> out;
-  int status = select.step();
-  for (; status == SQLITE_ROW; status = select.step()) out.push_back(row_of(select));
-  if (status == SQLITE_DONE) return out;
-  return tl::unexpected(failed(database_->handle, database_->path, "reading"));
+  return read_rows(select, database_->handle, database_->path);
 }
 
 Result<std::optional<TuningRow>> TuningFile::best(const TuningKey& key) const {

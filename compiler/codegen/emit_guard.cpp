@@ -34,8 +34,9 @@ llvm::Value* Emitter::element_pointer(const Operand& operand, Value* row, Value*
                  builder_.CreateAdd(builder_.CreateMul(wide(row), operand.leading), wide(column)));
 }
 
-// Element `across` of a row, or 0 if there is none.
-llvm::Value* Emitter::read_if(Value* room, int across, Value* line, bool read_only) {
+// Element `across` of a row where `place` < `room`, else 0. `constraint`: of `place`.
+llvm::Value* Emitter::read_below(Value* room, Value* place, const char* constraint, int across,
+                                 Value* line, bool read_only) {
   llvm::Type* word = builder_.getInt32Ty();
   llvm::Type* address = builder_.getInt64Ty();
   const std::string load = read_only ? "ld.global.nc.f32" : "ld.global.f32";
@@ -43,25 +44,21 @@ llvm::Value* Emitter::read_if(Value* room, int across, Value* line, bool read_on
       llvm::FunctionType::get(builder_.getFloatTy(), {word, word, address, word}, false),
       "{ .reg .pred p; setp.gt.u32 p, $1, $2; mov.f32 $0, 0f00000000; @p " + load +
           " $0, [$3+$4]; }",
-      read_only ? "=&f,r,n,l,n" : "=&f,r,n,l,n,~{memory}", !read_only);
-  return builder_.CreateCall(read, {room, i32(across), builder_.CreatePtrToInt(line, address),
+      fmt::format("=&f,r,{},l,n{}", constraint, read_only ? "" : ",~{memory}"), !read_only);
+  return builder_.CreateCall(read, {room, place, builder_.CreatePtrToInt(line, address),
                                     i32(int64_t{across} * kElementBytes)});
+}
+
+// Element `across` of a row, or 0 if there is none.
+llvm::Value* Emitter::read_if(Value* room, int across, Value* line, bool read_only) {
+  return read_below(room, i32(across), "n", across, line, read_only);
 }
 
 // `skipped` of the row's elements belong to another block. One comparison tells on both sides: what
 // lies before them is, less `skipped`, a very large number.
 llvm::Value* Emitter::read_c_if(Value* skipped, Value* room, int across, Value* line) {
-  llvm::Type* word = builder_.getInt32Ty();
-  llvm::Type* address = builder_.getInt64Ty();
-  llvm::InlineAsm* read = llvm::InlineAsm::get(
-      llvm::FunctionType::get(builder_.getFloatTy(), {word, word, address, word}, false),
-      "{ .reg .pred p; setp.gt.u32 p, $1, $2; mov.f32 $0, 0f00000000; "
-      "@p ld.global.f32 $0, [$3+$4]; }",
-      "=&f,r,r,l,n,~{memory}", true);
   Value* left = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, room, skipped);
-  return builder_.CreateCall(
-      read, {left, builder_.CreateSub(i32(across), skipped), builder_.CreatePtrToInt(line, address),
-             i32(int64_t{across} * kElementBytes)});
+  return read_below(left, builder_.CreateSub(i32(across), skipped), "r", across, line, false);
 }
 
 void Emitter::write_if(Value* skipped, Value* room, int across, Value* line, Value* element) {

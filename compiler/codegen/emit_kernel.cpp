@@ -14,7 +14,6 @@ namespace {
 constexpr unsigned kGlobal = 1;  // address spaces of NVPTX
 constexpr unsigned kShared = 3;
 constexpr int kElementBytes = 4;
-constexpr unsigned kWorkspace = 11;  // parameter, where there is one
 
 bool has_workspace(const ir::Kernel& kernel) {
   return std::any_of(kernel.storage.begin(), kernel.storage.end(),

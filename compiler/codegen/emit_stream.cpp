@@ -8,9 +8,8 @@
 namespace tilec::codegen {
 namespace {
 
-constexpr unsigned kStreamTiles = 12;  // parameters, behind the workspace
-constexpr unsigned kStreamBlocks = 13;
 constexpr int kTilesOfStretch = 2;
+constexpr uint64_t kElementBytes = 4;
 
 }  // namespace
 
@@ -35,10 +34,11 @@ void Emitter::every_tile_of_stretch() {
 }
 
 // Where there are no stretches nothing of this is used, but nothing may divide by 0 either.
+llvm::Value* Emitter::at_least_one(Value* value) {
+  return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, value, i32(1));
+}
+
 Emitter::Stretches Emitter::stretches() {
-  const auto at_least_one = [&](Value* value) {
-    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, value, i32(1));
-  };
   Stretches out{};
   out.tiles = function_->getArg(kStreamTiles);
   out.blocks = function_->getArg(kStreamBlocks);
@@ -61,11 +61,19 @@ llvm::Value* Emitter::stretch_of(const Stretches& all, Value* slice) {
   Value* longer_length = builder_.CreateAdd(all.length, i32(1));
   Value* end_of_longer = builder_.CreateMul(all.longer, longer_length);
   Value* among_longer = builder_.CreateUDiv(slice, longer_length);
-  Value* length = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, all.length, i32(1));
+  Value* length = at_least_one(all.length);
   Value* among_others = builder_.CreateAdd(
       all.longer, builder_.CreateUDiv(builder_.CreateSub(slice, end_of_longer), length));
   return builder_.CreateSelect(builder_.CreateICmpULT(slice, end_of_longer), among_longer,
                                among_others);
+}
+
+// The blocks that have the first and the last slice of the tile.
+std::pair<llvm::Value*, llvm::Value*> Emitter::blocks_of_tile(const Stretches& all) {
+  Value* begin = builder_.CreateMul(tile_, all.slices);
+  Value* last = builder_.CreateSub(builder_.CreateAdd(begin, all.slices), i32(1));
+  Value* first_block = stretch_of(all, begin);
+  return {first_block, stretch_of(all, last)};
 }
 
 // The tile of this turn, and the slices of it that are the block's.
@@ -75,8 +83,7 @@ void Emitter::locate_stretch() {
   Value* has_stretch = builder_.CreateICmpULT(block, all.blocks);
   Value* begin = stretch_begin(all, block);
   Value* end = stretch_begin(all, builder_.CreateAdd(block, i32(1)));
-  Value* slices = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, all.slices, i32(1));
-  Value* first_tile = builder_.CreateUDiv(begin, slices);
+  Value* first_tile = builder_.CreateUDiv(begin, at_least_one(all.slices));
   Value* boundary = builder_.CreateMul(builder_.CreateAdd(first_tile, i32(1)), all.slices);
   Value* is_first = builder_.CreateICmpEQ(turn_, i32(0));
   Value* from = builder_.CreateSelect(is_first, begin, boundary);
@@ -105,10 +112,8 @@ void Emitter::locate_tile_of_sum() {
   Value* within = builder_.CreateURem(block, i32(blocks));
   sub_m_ = scaled(builder_.CreateUDiv(within, i32(across)), kernel_.tile.m);
   sub_n_ = scaled(builder_.CreateURem(within, i32(across)), kernel_.tile.n);
-  const Stretches all = stretches();
-  Value* begin = builder_.CreateMul(tile_, all.slices);
-  Value* last = builder_.CreateSub(builder_.CreateAdd(begin, all.slices), i32(1));
-  in_parts_ = builder_.CreateICmpNE(stretch_of(all, begin), stretch_of(all, last));
+  const auto [first, last] = blocks_of_tile(stretches());
+  in_parts_ = builder_.CreateICmpNE(first, last);
   first_k_ = i32(0);
 }
 
@@ -131,15 +136,14 @@ void Emitter::sum_stretches(const ir::Op& op) {
   const Operand& from = operand(op.from);
   const int width = kernel_.map.each.n;
   const Stretches all = stretches();
-  Value* begin = builder_.CreateMul(tile_, all.slices);
-  Value* first = stretch_of(all, begin);
-  Value* last = stretch_of(all, builder_.CreateSub(builder_.CreateAdd(begin, all.slices), i32(1)));
-  Value* goes_on = builder_.CreateICmpULT(stretch_begin(all, first), begin);
+  const auto [first, last] = blocks_of_tile(all);
+  Value* goes_on =
+      builder_.CreateICmpULT(stretch_begin(all, first), builder_.CreateMul(tile_, all.slices));
   Value* element = first_element(from);
   const auto part = [&](Value* slot) {
     Value* pointer = advance(element, builder_.CreateMul(wide(slot), from.part_step));
     return builder_.CreateAlignedLoad(vector_type(width), pointer,
-                                      llvm::Align(static_cast<uint64_t>(width) * 4));
+                                      llvm::Align(static_cast<uint64_t>(width) * kElementBytes));
   };
   Value* head = part(builder_.CreateAdd(scaled(first, kTilesOfStretch),
                                         builder_.CreateZExt(goes_on, builder_.getInt32Ty())));

@@ -24,6 +24,11 @@ inline bool like_c(const ir::Storage& s) {
   return s.row_axis == ir::Axis::m && s.column_axis == ir::Axis::n;
 }
 
+/// Parameters by number, where a kernel has them: compiler/artifact.h states the order.
+inline constexpr unsigned kWorkspace = 11;
+inline constexpr unsigned kStreamTiles = 12;
+inline constexpr unsigned kStreamBlocks = 13;
+
 class Emitter {
  public:
   /// Debug locations name lines of `file`, in which the printed kernel stands after `lines_before`.
@@ -94,11 +99,13 @@ class Emitter {
   Value* block_barrier();
 
   // emit_stream.cpp
-  bool streams() const { return kernel_.stream.tile_k != 0; }
+  bool streams() const { return kernel_.streams(); }
   void every_tile_of_stretch();
   Stretches stretches();
   Value* stretch_begin(const Stretches& all, Value* block);
   Value* stretch_of(const Stretches& all, Value* slice);
+  std::pair<Value*, Value*> blocks_of_tile(const Stretches& all);
+  Value* at_least_one(Value* value);
   void locate_stretch();
   void locate_tile_of_sum();
   void locate_stretches(Operand& out);
@@ -144,6 +151,8 @@ class Emitter {
   // emit_guard.cpp
   Value* room_in_row(const Operand& operand, Value* row, Value* column);
   Value* element_pointer(const Operand& operand, Value* row, Value* column);
+  Value* read_below(Value* room, Value* place, const char* constraint, int across, Value* line,
+                    bool read_only);
   Value* read_if(Value* room, int across, Value* line, bool read_only);
   Value* shared_in_row(Value* row, Value* column);
   Value* read_own(Value* shared, int across, Value* line, int width);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dsl/limits.h"
+
 namespace tilec::ir {
 
 namespace {
@@ -14,13 +16,9 @@ bool contains_sum(const Block& block) {
 
 // `griddepcontrol` is of sm_90 and all that came after it.
 bool launches_overlap(const Kernel& kernel) {
-  constexpr int kFirst = 90;
-  int number = 0;
-  for (const char c : kernel.target)
-    if (c >= '0' && c <= '9') number = 10 * number + (c - '0');
   const bool parts = std::any_of(kernel.storage.begin(), kernel.storage.end(),
                                  [](const Storage& s) { return s.is_workspace(); });
-  return parts && number >= kFirst;
+  return parts && dsl::machine_number(kernel.target) >= 90;
 }
 
 }  // namespace

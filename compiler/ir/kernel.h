@@ -203,6 +203,7 @@ struct Kernel {
   Block ops;
   bool operator==(const Kernel&) const = default;
 
+  bool streams() const { return stream.tile_k != 0; }
   Id find(const std::string& storage_name) const;  // -1 if there is none
   const Storage& at(Id id) const { return storage[static_cast<size_t>(id)]; }
 };

@@ -33,6 +33,7 @@ class Parser : Tokens {
   Block block(const Kernel& kernel);
   Op op(const Kernel& kernel);
   Op copy_like(const Kernel& kernel, OpKind kind);
+  Op assigned(const Kernel& kernel, OpKind kind, const char* sign = "=");
   Op fragment(const Kernel& kernel);
   Op outer(const Kernel& kernel);
   Op store(const Kernel& kernel);
@@ -228,11 +229,17 @@ Op Parser::copy_like(const Kernel& kernel, OpKind kind) {
   return out;
 }
 
-Op Parser::fragment(const Kernel& kernel) {
+// `NAME =`, or another sign.
+Op Parser::assigned(const Kernel& kernel, OpKind kind, const char* sign) {
   Op out;
-  out.kind = OpKind::fragment;
+  out.kind = kind;
   out.to = storage_name(kernel);
-  expect("=");
+  expect(sign);
+  return out;
+}
+
+Op Parser::fragment(const Kernel& kernel) {
+  Op out = assigned(kernel, OpKind::fragment);
   out.from = place(kernel, out.from_index);
   expect("at");
   out.k = index();
@@ -242,10 +249,7 @@ Op Parser::fragment(const Kernel& kernel) {
 }
 
 Op Parser::outer(const Kernel& kernel) {
-  Op out;
-  out.kind = OpKind::outer;
-  out.to = storage_name(kernel);
-  expect("+=");
+  Op out = assigned(kernel, OpKind::outer, "+=");
   out.from = storage_name(kernel);
   expect("*");
   out.from_n = storage_name(kernel);
@@ -254,10 +258,7 @@ Op Parser::outer(const Kernel& kernel) {
 
 // The expression runs to the end of its line, or to `guard`.
 Op Parser::store(const Kernel& kernel) {
-  Op out;
-  out.kind = OpKind::store;
-  out.to = storage_name(kernel);
-  expect("=");
+  Op out = assigned(kernel, OpKind::store);
   out.from = storage_name(kernel);
   const uint32_t start = here().end;
   if (!is(":")) expected("`:` and an expression");
@@ -275,10 +276,7 @@ Op Parser::store(const Kernel& kernel) {
 }
 
 Op Parser::sum(const Kernel& kernel) {
-  Op out;
-  out.kind = OpKind::sum;
-  out.to = storage_name(kernel);
-  expect("=");
+  Op out = assigned(kernel, OpKind::sum);
   out.from = storage_name(kernel);
   out.guard = accept("guard");
   return out;
@@ -316,15 +314,11 @@ Op Parser::loop(const Kernel& kernel) {
 Op Parser::branch(const Kernel& kernel) {
   Op out;
   out.kind = OpKind::branch;
-  if (accept("whole")) {
-    out.when.kind = ConditionKind::whole;
-  } else if (accept("beta_is_zero")) {
-    out.when.kind = ConditionKind::beta_is_zero;
-  } else if (accept("in_parts")) {
-    out.when.kind = ConditionKind::in_parts;
-  } else {
-    out.when = less();
-  }
+  using enum ConditionKind;
+  for (const auto& [word, kind] :
+       {std::pair{"whole", whole}, {"beta_is_zero", beta_is_zero}, {"in_parts", in_parts}})
+    if (out.when.kind == none && accept(word)) out.when.kind = kind;
+  if (out.when.kind == none) out.when = Parser::less();
   expect("{");
   out.body = block(kernel);
   if (accept("else")) {

@@ -117,7 +117,7 @@ std::string_view to_text(dsl::LaneOrder order) {
 // What says which slices of K a block takes.
 std::string share_text(const Kernel& kernel) {
   if (kernel.split_k > 1) return fmt::format(" split_k {}", kernel.split_k);
-  if (kernel.stream.tile_k == 0) return "";
+  if (!kernel.streams()) return "";
   const StreamK& stream = kernel.stream;
   return fmt::format(" stream_k {}x{}x{} starts {}x{}", stream.tile.m, stream.tile.n, stream.tile_k,
                      stream.starts.m, stream.starts.n);

@@ -46,7 +46,7 @@ class Rehearsal {
   std::string run() {
     std::string bad = block(kernel_.ops);
     // A tile that one block has all of leaves nothing to add up.
-    const int wanted = kernel_.stream.tile_k != 0 && sums(kernel_) && !case_.in_parts ? 0 : 1;
+    const int wanted = kernel_.streams() && sums(kernel_) && !case_.in_parts ? 0 : 1;
     if (bad.empty() && stores_ != wanted)
       bad = fmt::format("R7: C is stored {} times, and not {}", stores_, wanted);
     if (bad.empty()) return bad;
@@ -162,7 +162,7 @@ class Rehearsal {
   // Of a tile in parts no block knows C but the one that has summed them up.
   std::string store(const Op& op) {
     const bool as_part = kernel_.at(op.to).stretches;
-    if (kernel_.stream.tile_k != 0 && as_part != (case_.in_parts && !summed_))
+    if (kernel_.streams() && as_part != (case_.in_parts && !summed_))
       return complain("R7", op, as_part ? "C stays a part" : "a part is stored as C");
     if (!op.guard && !case_.whole && !as_part)
       return complain("R5", op, "an edge block without a guard");
@@ -294,7 +294,7 @@ std::vector<Case> cases(const Kernel& kernel) {
       out.push_back({slices, slices, false, zero});
     }
   }
-  if (kernel.stream.tile_k != 0) add_parts(out);
+  if (kernel.streams()) add_parts(out);
   return out;
 }
 

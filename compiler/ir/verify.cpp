@@ -26,7 +26,7 @@ Complaint check_sizes(const Kernel& kernel) {
       return fmt::format("R4: a size of {} in the head; 1 to {} are allowed", size, kMaxExtent);
   if (int64_t{map.warps.m} * map.warps.n * map.lanes.m * map.lanes.n > kMaxThreads)
     return fmt::format("R4: {} threads; at most {} are allowed", map.threads(), kMaxThreads);
-  if (const StreamK& stream = kernel.stream; stream.tile_k != 0)
+  if (const StreamK& stream = kernel.stream; kernel.streams())
     for (int size : {stream.tile.m, stream.tile.n, stream.tile_k, stream.starts.m, stream.starts.n})
       if (size < 1 || size > kMaxExtent || kernel.split_k > 1 || kernel.persistent)
         return fmt::format("R4: stream_k of {}x{}x{}: 1 to {} are allowed, and it stands alone",
@@ -81,7 +81,7 @@ Complaint check_axis(const char* axis, int tile, int warps, int lanes, int each,
 Complaint check_storage(const Kernel& kernel) {
   const ThreadMap& map = kernel.map;
   if (const StreamK& stream = kernel.stream;
-      stream.tile_k != 0 &&
+      kernel.streams() &&
       (stream.tile.m % kernel.tile.m != 0 || stream.tile.n % kernel.tile.n != 0))
     return fmt::format("R3: blocks of {}x{} do not fill tiles of {}x{}", kernel.tile.m,
                        kernel.tile.n, stream.tile.m, stream.tile.n);
@@ -187,17 +187,31 @@ class Structure {
   // What only a part of K went into must not be taken for C.
   Complaint parts_of_split(const Op& op) const {
     if (kernel_.at(op.to).parts == kernel_.split_k &&
-        (kernel_.stream.tile_k != 0 || !kernel_.at(op.to).stretches))
+        (kernel_.streams() || !kernel_.at(op.to).stretches))
       return "";
     return fmt::format("R3: `{}`: {} parts for {} blocks that share K", describe(op),
                        kernel_.at(op.to).parts, kernel_.split_k);
   }
 
+  static Complaint first(std::initializer_list<Complaint> complaints) {
+    for (const Complaint& c : complaints)
+      if (!c.empty()) return c;
+    return "";
+  }
+
+  Complaint check_fragment(const Op& op) const {
+    const bool ring = op.from >= 0 && op.from < static_cast<Id>(kernel_.storage.size()) &&
+                      kernel_.at(op.from).space == Space::shared;
+    Complaint bad = first({want(op, op.to, Want::fragment),
+                           want(op, op.from, ring ? Want::ring : Want::operand),
+                           scope(op, op.from_index), scope(op, op.k), scope(op, op.when.left)});
+    return bad.empty() ? same_operand(op, kernel_.at(op.to), kernel_.at(op.from)) : bad;
+  }
+
   Complaint check(const Op& op) {
     Complaint bad;
     const auto all = [&](std::initializer_list<Complaint> complaints) {
-      for (const Complaint& c : complaints)
-        if (bad.empty()) bad = c;
+      if (bad.empty()) bad = first(complaints);
       return bad.empty();
     };
     switch (op.kind) {
@@ -220,15 +234,8 @@ class Structure {
         all({want(op, op.to, Want::ring), want(op, op.from, Want::staging),
              scope(op, op.to_index)});
         break;
-      case OpKind::fragment: {
-        const bool ring = op.from >= 0 && op.from < static_cast<Id>(kernel_.storage.size()) &&
-                          kernel_.at(op.from).space == Space::shared;
-        if (all({want(op, op.to, Want::fragment),
-                 want(op, op.from, ring ? Want::ring : Want::operand), scope(op, op.from_index),
-                 scope(op, op.k), scope(op, op.when.left)}))
-          all({same_operand(op, kernel_.at(op.to), kernel_.at(op.from))});
-        break;
-      }
+      case OpKind::fragment:
+        return check_fragment(op);
       case OpKind::outer:
         all({want(op, op.to, Want::accumulators), want(op, op.from, Want::fragment_m),
              want(op, op.from_n, Want::fragment_n)});

@@ -85,6 +85,14 @@ ir::Kernel head(const dsl::Spec& spec, const dsl::Derived& derived, dsl::Batch b
   return kernel;
 }
 
+// Adds storages to the kernel, and says by which id.
+auto adder(ir::Kernel& kernel) {
+  return [&kernel](Storage storage) {
+    kernel.storage.push_back(std::move(storage));
+    return static_cast<ir::Id>(kernel.storage.size()) - 1;
+  };
+}
+
 // Where the accumulators go: to C; or, where blocks share K, a part of C to a workspace; with
 // stream_k to the one or the other.
 struct Results {
@@ -93,15 +101,11 @@ struct Results {
 };
 
 Results add_results(ir::Kernel& kernel, const dsl::Spec& spec, int vector_c) {
+  const auto add = adder(kernel);
   Results out;
-  const auto add = [&](Storage storage) {
-    kernel.storage.push_back(std::move(storage));
-    return static_cast<ir::Id>(kernel.storage.size()) - 1;
-  };
   if (spec.split_k == 1) out.c = add(global("c", Axis::m, Axis::n, vector_c));
   if (spec.split_k == 1 && !spec.stream_k) return out;
-  const int width = spec.stream_k ? dsl::widest_vector(kWidestVector, spec.tile.n) : vector_c;
-  Storage workspace = global("w", Axis::m, Axis::n, width);
+  Storage workspace = global("w", Axis::m, Axis::n, spec.stream_k ? vector_of_sum(spec) : vector_c);
   workspace.parts = spec.split_k;
   workspace.stretches = spec.stream_k;
   out.w = add(std::move(workspace));
@@ -120,10 +124,7 @@ ir::Op store_results(const Results& results, ir::Id acc, const dsl::Expression& 
 
 ir::Kernel build_kernel(const dsl::Spec& spec, const dsl::Derived& derived, dsl::Batch batch) {
   ir::Kernel kernel = head(spec, derived, batch);
-  const auto add = [&](Storage storage) {
-    kernel.storage.push_back(std::move(storage));
-    return static_cast<ir::Id>(kernel.storage.size()) - 1;
-  };
+  const auto add = adder(kernel);
   const dsl::OperandLayout& stored = spec.layout;
   const bool direct = spec.copy == dsl::CopyMode::none;
   const ir::Id a = add(global("a", stored.a_transposed ? Axis::k : Axis::m,

@@ -90,17 +90,9 @@ int drop_mismatches(std::vector<sass::Instruction>& instructions, const sass::Te
   return static_cast<int>(found.size());
 }
 
-// sm_90a and sm_90 are machine 90.
-int machine_of(std::string_view target) {
-  int number = 0;
-  for (const char c : target)
-    if (c >= '0' && c <= '9') number = number * 10 + (c - '0');
-  return number;
-}
-
 dsl::Result<const sass::Kernel*> find_kernel(const sass::Cubin& cubin, const Artifact& artifact,
                                              const Target& target) {
-  if (cubin.sm != machine_of(target.limits.target))
+  if (cubin.sm != dsl::machine_number(target.limits.target))
     return tl::unexpected(dsl::Error::internal(
         fmt::format("the cubin is for sm_{}, the target is {}", cubin.sm, target.limits.target)));
   const sass::Kernel* kernel = cubin.find(artifact.spec.name);
@@ -121,9 +113,7 @@ std::optional<Executed> executed_at(const dsl::GemmShape& shape, const Artifact&
   std::optional<Executed> out = count_executed(instructions, flow, work, of_block);
   if (!out) return out;
   out->shape = shape;
-  const int64_t rows = (shape.m + spec.tile.m - 1) / spec.tile.m;
-  const int64_t columns = (shape.n + spec.tile.n - 1) / spec.tile.n;
-  out->blocks = rows * columns * spec.split_k;
+  out->blocks = dsl::count_tiles(spec.tile, shape) * spec.split_k;
   out->whole_tiles = shape.m % spec.tile.m == 0 && shape.n % spec.tile.n == 0 &&
                      shape.k % (spec.tile_k * spec.split_k) == 0;
   const int threads = std::max(1, artifact.derived.threads);

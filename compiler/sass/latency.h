@@ -63,9 +63,11 @@ bool goes_to_memory(const Instruction& instruction, const Operands& operands);
 /// Whether the uniform datapath carries it out.
 bool is_uniform(Pipe pipe);
 
-/// UMOV and ULDC overtake what the uniform datapath was given before: one cycle behind a UISETP, a
-/// UMOV changed what that compares (measured on an H200). Cycles from an instruction there that
-/// reads a register to one that overtakes and writes it: the assembler leaves 6 or more.
+/// UMOV and ULDC seem to overtake what the uniform datapath was given before: a loop with a UMOV
+/// one cycle behind a UISETP that reads the same register left out its last slice on an H200, and
+/// nothing else in it breaks a rule. Inferred from that, not timed alone. Cycles from an
+/// instruction there that reads a register to one that overtakes and writes it: the assembler
+/// leaves 6 or more.
 inline constexpr int kOvertakeDistance = 8;
 bool overtakes(Pipe pipe);
 

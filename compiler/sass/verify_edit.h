@@ -26,7 +26,8 @@
 //            overwritten behind a wait too. Holds across trips, on the way in and on the way out.
 //            No load from shared memory is under way at a barrier
 //   pace     accesses to memory, waits for copies and barriers stand as far apart as the assembler
-//            keeps them (issue_distance in latency.h)
+//            keeps them, and so do instructions of the uniform datapath, of which two overtake
+//            (issue_distance and kOvertakeDistance in latency.h)
 //   idle     between a load from shared memory and the next asynchronous copy stand as many loads
 //            that never happen (@!PT LDS RZ) as in the old loop: a workaround in software
 //   board    scoreboards that count asynchronous copies are left to them

@@ -134,26 +134,6 @@ TEST_F(MeasureGpu, SanitizesKernelsThatShareOutTheirWork) {
   EXPECT_EQ(ways, (std::set<std::string>{"alone", "many tiles", "pointers", "rungs", "strided"}));
 }
 
-// What is given to compute-sanitizer is what tilec takes, and right.
-TEST(MeasureSanitizer, ItsKernelsAreRightOnTheCpu) {
-  const Folder folder;
-  folder.write("run", R"sh(set -eu
-    . tools/measure_sanitizer
-    divided_runs | while IFS='|' read -r way shape options kernels; do
-      [ "$shape" = 257x259x129 ] || continue
-      "$1" run "$(divided_kernels)" --shape "$shape" $options --device cpu --no-cublas
-    done
-)sh");
-  const Outcome outcome =
-      shell("bash '" + folder.path("run") + "' '" + std::string(TILEC_BINARY) + "'");
-  EXPECT_EQ(outcome.code, 0) << outcome.output;
-  int passed = 0;
-  for (size_t at = 0; (at = outcome.output.find("\ncheck      passed", at)) != std::string::npos;
-       ++at)
-    ++passed;
-  EXPECT_EQ(passed, 3 * 8) << outcome.output;
-}
-
 TEST_F(MeasureGpu, AHazardAmongThemIsKeptAndFails) {
   const Outcome outcome = measure("sanitizer", "FAKE_HAZARD='racecheck split_small 257x259x129'");
   EXPECT_EQ(outcome.code, 3) << outcome.output;

@@ -168,8 +168,9 @@ std::vector<Word> read_words(const std::string& name) {
   return out;
 }
 
-// A loop that once was rewritten and accepted, and left out its last slice on an H200: a UMOV stood
-// one cycle behind a UISETP that reads the register it writes, and overtook it.
+// A loop that once was rewritten and accepted, and left out its last slice on an H200. A UMOV
+// stands one cycle behind a UISETP that reads the register it writes; nothing else in it breaks a
+// rule.
 TEST(VerifyMemory, FindsAMoveThatOvertakesAComparison) {
   constexpr size_t kComparison = 0x174;
   Edited kernel{.sm = 90,
