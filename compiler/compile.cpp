@@ -140,8 +140,8 @@ Entry entry_of(const ir::Kernel& kernel, int64_t shared_bytes) {
 }  // namespace
 
 std::span<const std::string_view> sass_passes() {
-  static constexpr std::array<std::string_view, 4> kPasses = {"assemble", "place_registers",
-                                                              "order_loop", "set_control"};
+  static constexpr std::array<std::string_view, 5> kPasses = {
+      "assemble", "pair_pointers", "place_registers", "order_loop", "set_control"};
   return kPasses;
 }
 

@@ -279,7 +279,10 @@ class Weaver {
     const LoopOp& b = op_of(second);
     const int apart = issue_distance(a.instruction, a.operands, b.instruction, b.operands);
     const double memory = apart > 1 ? apart : 0;
-    if (!overlap(a.operands.writes(), b.operands.reads())) return memory;
+    if (!overlap(a.operands.writes(), b.operands.reads()))
+      return a.operands.reads_late() && overlap(a.operands.reads(), b.operands.writes())
+                 ? std::max<double>(memory, rules_.read)
+                 : memory;
     const Operand* guard = guard_of(b.instruction, b.operands);
     const bool guards = guard != nullptr && overlap(a.operands.writes(), std::span(guard, 1));
     return std::max(memory, guards ? kGuardDistance : kResultDistance);

@@ -16,6 +16,7 @@ struct OrderRules {
   int arrival = 44;  // from a step's last load to its first multiply-add
   int gap = 14;      // between the loads of a step
   int spread = 20;   // at most, between two of the other instructions
+  int read = 0;      // from an access to memory to what changes the registers of its address
   /// Between two block barriers no byte of shared memory is both read and written, by whichever
   /// thread: rules R8 and R9 of tile IR, which its verifier proves. Then no load passes a barrier,
   /// and that is enough; else none passes any store, copy or wait either.

@@ -9,17 +9,10 @@
 
 #include <map>
 
-#include "compiler/sass/liveness.h"
+#include "compiler/sass/loop/pair_pointers.h"
 #include "compiler/sass/loop/products.h"
 
 namespace tilec::sass {
-
-/// What the assembled loop holds in `from` at its top and at its end, the new one holds in `to`.
-struct Rename {
-  int from = 0;
-  int to = 0;
-  bool operator==(const Rename&) const = default;
-};
 
 struct Placement {
   std::vector<int> accumulators;    // as in Products

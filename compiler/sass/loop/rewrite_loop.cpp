@@ -12,6 +12,9 @@
 namespace tilec::sass {
 namespace {
 
+// Multiply-adds until a copy of 16 bytes has read the registers of its address. Measured on an
+// H200.
+constexpr int kReadDistance = 40;
 constexpr size_t kStackPointer = 1;  // R1 by the ABI, whether or not the kernel has a stack
 
 bool is_fragment_load(const Products& products, size_t op) {
@@ -19,13 +22,21 @@ bool is_fragment_load(const Products& products, size_t op) {
       products.steps, [&](const Step& step) { return std::ranges::binary_search(step.loads, op); });
 }
 
-Registers written_by(const LoopOp& op) {
+Registers general_of(std::span<const Operand> operands) {
   Registers out;
-  for (const Operand& written : op.operands.writes())
-    if (written.file == File::general)
-      for (int r = 0; r < written.count; ++r)
-        out.set(size_t{written.first} + static_cast<size_t>(r));
+  for (const Operand& operand : operands)
+    if (operand.file == File::general)
+      for (int r = 0; r < operand.count; ++r)
+        out.set(size_t{operand.first} + static_cast<size_t>(r));
   return out;
+}
+
+Registers written_by(const LoopOp& op) {
+  return general_of(op.operands.writes());
+}
+
+Registers touched_by(const LoopOp& op) {
+  return general_of(op.operands.reads()) | general_of(op.operands.writes());
 }
 
 // Registers whose values are still needed, at the loop's top and behind it.
@@ -53,19 +64,24 @@ Registers find_free(const Needed& needed, const Body& body, const Products& prod
   used.set(kStackPointer);
   for (size_t i = 0; i < body.ops.size(); ++i) {
     if (is_plain_fma(body.ops[i])) continue;
-    const Operands& operands = body.ops[i].operands;
-    const bool load = is_fragment_load(products, i);
-    for (const auto list :
-         {operands.reads(), load ? std::span<const Operand>{} : operands.writes()})
-      for (const Operand& operand : list)
-        if (operand.file == File::general)
-          for (int r = 0; r < operand.count; ++r)
-            used.set(size_t{operand.first} + static_cast<size_t>(r));
+    used |= is_fragment_load(products, i) ? general_of(body.ops[i].operands.reads())
+                                          : touched_by(body.ops[i]);
   }
   Registers free;
   for (int reg = 0; reg < most; ++reg)
     if (!used[static_cast<size_t>(reg)]) free.set(static_cast<size_t>(reg));
   return free;
+}
+
+// Registers that hold nothing at the loop's top, and that nothing in it touches.
+Registers find_spare(const Needed& needed, const Body& body, int most) {
+  Registers used = needed.top | needed.behind;
+  used.set(kStackPointer);
+  for (const LoopOp& op : body.ops) used |= touched_by(op);
+  Registers spare;
+  for (int reg = 0; reg < most; ++reg)
+    if (!used[static_cast<size_t>(reg)]) spare.set(static_cast<size_t>(reg));
+  return spare;
 }
 
 // A register that the code behind the loop reads and that only instructions on new registers wrote,
@@ -163,15 +179,19 @@ OrWhyNot<Rewritten> rewrite_loop(const Kernel& kernel, int sm, const RewriteOpti
   };
   const std::vector<Body> bodies = find_bodies(kernel, sm);
   if (bodies.empty()) return WhyNot("no loop of one block whose instructions are all known");
-  const Body& body = bodies.front();
+  const std::vector<Instruction> all = decode_all(kernel.words, sm);
+  const Needed needed = find_needed(all, bodies.front());
+  const int overhead = register_overhead(kernel, all);
+  const int most = options.max_registers - overhead;
+  const Paired paired =
+      pair_pointers(bodies.front(), needed.behind, find_spare(needed, bodies.front(), most));
+  const Body& body = paired.body;
+  note("pair_pointers", body);
+
   const OrWhyNot<Products> products = find_products(body);
   if (!products) return WhyNot(products.error());
   // From here on the loop is outer products and the rest, and we know which load feeds which.
 
-  const std::vector<Instruction> all = decode_all(kernel.words, sm);
-  const Needed needed = find_needed(all, body);
-  const int overhead = register_overhead(kernel, all);
-  const int most = options.max_registers - overhead;
   const Registers free = find_free(needed, body, *products, most);
   const OrWhyNot<Placement> placement = place_registers(body, *products, free);
   if (!placement) return WhyNot(placement.error());
@@ -181,7 +201,9 @@ OrWhyNot<Rewritten> rewrite_loop(const Kernel& kernel, int sm, const RewriteOpti
   const Body placed = apply_placement(body, *products, *placement);
   note("place_registers", placed);
 
-  const auto order = order_loop(body, *products, options.order);
+  OrderRules rules = options.order;
+  if (!paired.renames.empty()) rules.read = kReadDistance;
+  const auto order = order_loop(body, *products, rules);
   if (!order) return WhyNot(order.error());
   const Body ordered = reorder(placed, *order);
   note("order_loop", ordered);
@@ -194,21 +216,25 @@ OrWhyNot<Rewritten> rewrite_loop(const Kernel& kernel, int sm, const RewriteOpti
   const int waits = 0x3f & ~copy_scoreboards(body);
   int spare = -1;
   for (int reg = most - 1; reg >= 0; --reg)
-    if (free[static_cast<size_t>(reg)] &&
+    if (free[static_cast<size_t>(reg)] && !paired.taken[static_cast<size_t>(reg)] &&
         std::ranges::none_of(placement->renames, [&](const Rename& rename) {
           return rename.from == reg || rename.to == reg;
         }))
       spare = reg;
   // What stands before the loop did not expect its results to be read at once.
-  const auto enter = move_registers(placement->renames, spare, waits, kFarApart);
-  const auto leave = move_registers(inverse(placement->renames), spare, waits, 0);
+  std::vector<Rename> renames = placement->renames;
+  renames.insert(renames.end(), paired.renames.begin(), paired.renames.end());
+  const auto enter = move_registers(renames, spare, waits, kFarApart);
+  const auto leave = move_registers(inverse(renames), spare, waits, 0);
   if (!enter || !leave) return WhyNot(enter ? leave.error() : enter.error());
   Rewritten out = put_together(kernel, *controlled, *enter, *leave);
   out.edit.slots_apart = options.order.slots_apart;
   if (const std::string why_not = mend_branches(kernel, body, out); !why_not.empty())
     return WhyNot(why_not);
-  out.code.registers =
-      std::max(kernel.registers, std::max(placement->highest, spare) + 1 + overhead);
+  int highest = std::max(placement->highest, spare);
+  for (int reg = 0; reg < most; ++reg)
+    if (paired.taken[static_cast<size_t>(reg)]) highest = std::max(highest, reg);
+  out.code.registers = std::max(kernel.registers, highest + 1 + overhead);
   return out;
 }
 
