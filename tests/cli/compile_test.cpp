@@ -163,6 +163,27 @@ TEST(Compile, SassBeforeAndAfterOurOwnPasses) {
   EXPECT_NE(folder.read("gemm.sass"), folder.read("gemm.assembled.sass"));
 }
 
+TEST(Compile, PointersOfWideCopiesAreNotMovedInTheLoop) {
+  Outcome out = tilec({"compile",
+                       "tile 128x256x8 warp 64x64 thread 8x16 stages 4 layout tn target sm_90a "
+                       "sass on",
+                       "--dump-after", "assemble,pair_pointers,set_control"});
+  if (out.code == 4) GTEST_SKIP() << "no assembler here: " << out.err;
+  ASSERT_EQ(out.code, 0) << out.err;
+  const auto moves = [&](const std::string& from, const std::string& to) {
+    const size_t begin = out.out.find("// after " + from);
+    const size_t end = to.empty() ? out.out.size() : out.out.find("// after " + to);
+    int count = 0;
+    for (size_t at = out.out.find("  MOV R", begin); at < end; at = out.out.find("  MOV R", at + 1))
+      ++count;
+    return count;
+  };
+  const int assembled = moves("assemble", "pair_pointers");
+  EXPECT_EQ(moves("pair_pointers", "set_control"), 0) << assembled;
+  EXPECT_EQ(moves("set_control", ""), 0);
+  EXPECT_GT(assembled, 0);
+}
+
 TEST(Compile, DumpsOfThePassesBehindTheAssembler) {
   EXPECT_EQ(
       tilec({"compile", kSmallSpec, "--dump-after", "order_loop", "--assembler", "none"}).code, 2);
