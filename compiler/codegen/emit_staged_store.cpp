@@ -9,9 +9,9 @@
 //   element of a slot  its column in the warp's tile
 //   stride of slots    so that eight lanes with 16 bytes each write to different banks
 //
-// Each warp keeps to a region of its own, so that only its lanes have to wait for each other.
-#include <llvm/IR/IntrinsicsNVPTX.h>
-
+// Each warp keeps to a region of its own. Its lanes wait for each other at barriers of the block:
+// before sm_90 the assembler makes a call of `bar.warp.sync`, behind which our back end takes every
+// register of the steady loop to be in use.
 #include <algorithm>
 
 #include "compiler/codegen/emitter.h"
@@ -94,10 +94,6 @@ Emitter::StagedThread Emitter::locate_staged(const Staging& plan, const Operand&
   return out;
 }
 
-void Emitter::warp_barrier() {
-  builder_.CreateIntrinsic(builder_.getVoidTy(), llvm::Intrinsic::nvvm_bar_warp_sync, {i32(-1)});
-}
-
 // One trip of the loop over pieces: `acc` are the piece's rows. The second barrier keeps these rows
 // until all lanes have read them.
 void Emitter::store_staged_piece(const ir::Op& op, const Staging& plan, const StagedThread& thread,
@@ -114,9 +110,9 @@ void Emitter::store_staged_piece(const ir::Op& op, const Staging& plan, const St
                                     llvm::Align(static_cast<uint64_t>(write) * kElementBytes));
       }
     }
-    warp_barrier();
+    block_barrier();
     take_up_rows(op, plan, thread, builder_.CreateAdd(top, i32(first)));
-    warp_barrier();
+    block_barrier();
   }
 }
 

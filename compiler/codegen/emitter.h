@@ -199,7 +199,6 @@ class Emitter {
   };
   Staging plan_staging(const ir::Op& op) const;
   StagedThread locate_staged(const Staging& plan, const Operand& to);
-  void warp_barrier();
   void store_staged_piece(const ir::Op& op, const Staging& plan, const StagedThread& thread,
                           const Values& acc, Value* top);
   void take_up_rows(const ir::Op& op, const Staging& plan, const StagedThread& thread, Value* top);

@@ -97,10 +97,10 @@ TEST(StagedStore, TouchesFewSectors) {
 TEST(StagedStore, RacesWithoutItsBarriers) {
   const Artifact artifact = artifact_of(kStaged[1].text);
   const GemmProblem problem = problem_of(artifact, {64, 129, 16});
-  const size_t before = artifact.ptx.find("bar.warp.sync");
-  const size_t behind = artifact.ptx.find("bar.warp.sync", before + 1);
-  const size_t block = artifact.ptx.rfind("bar.sync", before);
-  ASSERT_NE(behind, std::string::npos);
+  const size_t behind = artifact.ptx.rfind("bar.sync");
+  const size_t before = artifact.ptx.rfind("bar.sync", behind - 1);
+  const size_t block = artifact.ptx.rfind("bar.sync", before - 1);
+  ASSERT_NE(block, std::string::npos);
   for (const size_t at : {block, before, behind}) {
     Artifact planted = artifact;
     planted.ptx.insert(at, "//");
