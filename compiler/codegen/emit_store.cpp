@@ -99,8 +99,14 @@ void Emitter::store(const ir::Op& op) {
 // A loop over the pieces of the thread's tile, a few rows each. Registers cannot be indexed, so
 // each trip stores the first piece and moves the others up: slower than straight code, and a
 // fraction of its size, which the assembler's time goes with. Only edge blocks come here, and those
-// whose C is not aligned.
+// whose C is not aligned. Rows that go through shared memory take the place of the slices.
 void Emitter::store_guarded(const ir::Op& op, Value* first, Value* row, Value* column) {
+  const Staging plan = plan_staging(op);
+  StagedThread staged{};
+  if (plan.rows > 0) {
+    block_barrier();
+    staged = locate_staged(plan, operand(op.to));
+  }
   llvm::LLVMContext& context = module_->getContext();
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   llvm::BasicBlock* body = llvm::BasicBlock::Create(context, "rows", function_);
@@ -119,23 +125,38 @@ void Emitter::store_guarded(const ir::Op& op, Value* first, Value* row, Value* c
   }
 
   Value* top = scaled(trip, int64_t{map.pieces.m} * map.lanes.m);
-  for (int r = 0; r < map.pieces.m; ++r) {
-    Value* down = builder_.CreateAdd(top, i32(r));
-    Value* line = advance(first, builder_.CreateMul(wide(down), operand(op.to).leading));
-    const auto begin = rows.begin() + static_cast<ptrdiff_t>(width) * r;
-    const Values elements(begin, begin + static_cast<ptrdiff_t>(width));
-    store_guarded_row(op, elements, line, builder_.CreateAdd(row, down), column);
+  const Values piece(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(moved));
+  if (plan.rows > 0) {
+    store_staged_piece(op, plan, staged, piece, top);
+  } else {
+    store_guarded_piece(op, piece, top, first, row, column);
   }
 
+  llvm::BasicBlock* last = builder_.GetInsertBlock();
   for (size_t i = 0; i < rows.size(); ++i)
     rows[i]->addIncoming(i + moved < rows.size() ? static_cast<Value*>(rows[i + moved])
                                                  : llvm::PoisonValue::get(rows[i]->getType()),
-                         body);
+                         last);
   Value* next = builder_.CreateAdd(trip, i32(1));
-  trip->addIncoming(next, body);
+  trip->addIncoming(next, last);
   Value* again = builder_.CreateICmpULT(next, i32(map.each.m / map.pieces.m));
   keep_rolled(builder_.CreateCondBr(again, body, after));
   builder_.SetInsertPoint(after);
+}
+
+// One trip: the rows of a piece, `top` rows below the thread's first.
+void Emitter::store_guarded_piece(const ir::Op& op, const Values& piece, Value* top, Value* first,
+                                  Value* row, Value* column) {
+  const ir::ThreadMap& map = kernel_.map;
+  std::vector<int> across;
+  for (int j = 0; j < map.each.n; ++j) across.push_back(element_offset(false, j));
+  for (int r = 0; r < map.pieces.m; ++r) {
+    Value* down = builder_.CreateAdd(top, i32(r));
+    Value* line = advance(first, builder_.CreateMul(wide(down), operand(op.to).leading));
+    const auto begin = piece.begin() + static_cast<ptrdiff_t>(map.each.n) * r;
+    const Values elements(begin, begin + map.each.n);
+    store_guarded_row(op, elements, across, line, builder_.CreateAdd(row, down), column);
+  }
 }
 
 // No tile of an exact kernel is moved, and stretches keep all of a tile; of any other, what is the
@@ -171,11 +192,11 @@ void Emitter::store_row(const ir::Op& op, int i, Value* line, Value* row, Value*
   }
 }
 
-// Element by element, each access under a predicate of its own: `across < room`, where room is what
-// is left of C's columns, or 0 below its last row. What a moved tile shares with the one before it
-// is that one's to store.
-void Emitter::store_guarded_row(const ir::Op& op, const Values& acc, Value* line, Value* row,
-                                Value* column) {
+// Elements `across` of a row, each access under a predicate of its own: `across < room`, where room
+// is what is left of C's columns, or 0 below its last row. What a moved tile shares with the one
+// before it is that one's to store.
+void Emitter::store_guarded_row(const ir::Op& op, const Values& acc, const std::vector<int>& across,
+                                Value* line, Value* row, Value* column) {
   const Operand& to = operand(op.to);
   Value* room = room_in_row(to, row, column);
   room = builder_.CreateSelect(builder_.CreateICmpUGE(row, own_m_), room, i32(0));
@@ -186,10 +207,9 @@ void Emitter::store_guarded_row(const ir::Op& op, const Values& acc, Value* line
     room_to_read =
         builder_.CreateSelect(condition({.kind = ir::ConditionKind::beta_is_zero}), i32(0), room);
   for (size_t j = 0; j < acc.size(); ++j) {
-    const int across = element_offset(false, static_cast<int>(j));
     Value* old =
-        reads == dsl::ReadsC::never ? nullptr : read_c_if(skipped, room_to_read, across, line);
-    write_if(skipped, room, across, line, evaluate(op.epilogue, acc[j], old));
+        reads == dsl::ReadsC::never ? nullptr : read_c_if(skipped, room_to_read, across[j], line);
+    write_if(skipped, room, across[j], line, evaluate(op.epilogue, acc[j], old));
   }
 }
 

@@ -177,9 +177,33 @@ class Emitter {
   Value* first_element(const Operand& operand);
   void store_row(const ir::Op& op, int i, Value* line, Value* row, Value* column);
   void store_guarded(const ir::Op& op, Value* first, Value* row, Value* column);
-  void store_guarded_row(const ir::Op& op, const Values& acc, Value* line, Value* row,
-                         Value* column);
+  void store_guarded_piece(const ir::Op& op, const Values& piece, Value* top, Value* first,
+                           Value* row, Value* column);
+  void store_guarded_row(const ir::Op& op, const Values& acc, const std::vector<int>& across,
+                         Value* line, Value* row, Value* column);
   Value* evaluate(const dsl::Expression& expression, Value* acc, Value* c);
+
+  // emit_staged_store.cpp
+  struct Staging {       // how a warp lays rows of C down in shared memory
+    int rows = 0;        // of a lane's piece at once; 0: not at all
+    int width = 0;       // elements of a row of the warp's tile
+    int stride = 0;      // elements from slot to slot
+    int64_t region = 0;  // elements of a warp
+  };
+  struct StagedThread {
+    Value* write;   // pointer: its first piece of the region's first slot
+    Value* read;    // pointer: its first element of the first slot that it takes up
+    Value* first;   // pointer: that element in C, in the first trip
+    Value* row;     // i32: of that element
+    Value* column;  // i32
+  };
+  Staging plan_staging(const ir::Op& op) const;
+  StagedThread locate_staged(const Staging& plan, const Operand& to);
+  void store_staged_piece(const ir::Op& op, const Staging& plan, const StagedThread& thread,
+                          const Values& acc, Value* top);
+  void take_up_rows(const ir::Op& op, const Staging& plan, const StagedThread& thread, Value* top);
+  void store_staged_row(const ir::Op& op, const Staging& plan, const StagedThread& thread,
+                        Value* read, Value* down);
 
   // small helpers
   Value* i32(int64_t number) { return builder_.getInt32(static_cast<uint32_t>(number)); }

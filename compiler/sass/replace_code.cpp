@@ -14,9 +14,13 @@ constexpr uint32_t kCodeAlignment = 128;  // bytes; what .text sections are padd
 constexpr int kFunction = 2;              // STT_FUNC
 constexpr uint64_t kSymbolBytes = 24;
 
-// Attributes of .nv.info.KERNEL (cubin.cpp says how they stand there). The only one that holds
-// offsets of instructions among those seen in the kernels of all examples for sm_80 to sm_90a:
-constexpr uint8_t kExitOffsets = 0x1c;
+// Attributes of .nv.info.KERNEL (cubin.cpp says how they stand there). Two hold offsets of
+// instructions among those seen in the kernels of all examples for sm_80 to sm_90a: of EXITs, and
+// of places where lanes of a warp wait for each other. Beside the latter stands, for each place,
+// the register with the lanes' mask; all bits are set where the mask is a constant.
+constexpr auto kOffsets = std::to_array<uint8_t>({0x1c, 0x28});
+constexpr uint8_t kMaskRegisters = 0x29;
+constexpr uint32_t kConstantMask = 0xffffffff;
 constexpr uint8_t kRegisterCount = 0x2f;
 constexpr auto kWithoutOffsets = std::to_array<uint8_t>(
     {0x05, 0x0a, 0x10, 0x17, 0x19, 0x1b, 0x1e, 0x35, 0x36, 0x37, 0x4c, 0x50, 0x5f});
@@ -104,7 +108,17 @@ std::vector<uint8_t> bytes_of(std::span<const Word> words) {
   return out;
 }
 
-// What is not known to be free of offsets, or nothing.
+bool is_one_of(std::span<const uint8_t> attributes, uint8_t attribute) {
+  return std::ranges::find(attributes, attribute) != attributes.end();
+}
+
+bool names_registers(std::span<const uint8_t> masks) {
+  for (uint64_t i = 0; i + 4 <= masks.size(); i += 4)
+    if (read_at<uint32_t>(masks, i) != kConstantMask) return true;
+  return false;
+}
+
+// What is not known to be free of offsets and registers, or nothing.
 std::string find_obstacle(const Elf& elf, std::string_view kernel) {
   if (!relocations_of(elf, ".text." + std::string(kernel)).empty())
     return "its code has relocations";
@@ -112,10 +126,15 @@ std::string find_obstacle(const Elf& elf, std::string_view kernel) {
   if (info == nullptr) return "";
   for (uint64_t at = 0; at + 4 <= info->bytes.size();) {
     const uint8_t attribute = info->bytes[at + 1];
-    if (attribute != kExitOffsets &&
-        std::ranges::find(kWithoutOffsets, attribute) == kWithoutOffsets.end())
+    const uint64_t size =
+        info->bytes[at] == kSizedFormat ? read_at<uint16_t>(info->bytes, at + 2) : 0;
+    if (attribute == kMaskRegisters) {
+      if (at + 4 + size > info->bytes.size() || names_registers(info->bytes.subspan(at + 4, size)))
+        return "lanes of a warp wait by a mask in a register";
+    } else if (!is_one_of(kOffsets, attribute) && !is_one_of(kWithoutOffsets, attribute)) {
       return fmt::format("attribute {:#x} of .nv.info may hold offsets", attribute);
-    at += 4 + (info->bytes[at] == kSizedFormat ? read_at<uint16_t>(info->bytes, at + 2) : 0);
+    }
+    at += 4 + size;
   }
   return "";
 }
@@ -129,7 +148,7 @@ std::vector<uint32_t> moved_offsets(const Code& code, size_t old_count) {
   return out;
 }
 
-void mend_exits(Editor& editor, std::span<const uint32_t> moved) {
+void mend_offsets(Editor& editor, std::span<const uint32_t> moved) {
   const size_t section = editor.find(".nv.info." + std::string(editor.kernel()));
   if (!editor.has(section)) return;
   const Section& info = editor.elf().sections[section];
@@ -137,7 +156,7 @@ void mend_exits(Editor& editor, std::span<const uint32_t> moved) {
   const std::span<uint8_t> bytes = editor.file().subspan(info.offset, info.bytes.size());
   for (uint64_t at = 0; at + 4 <= bytes.size();) {
     const uint64_t size = bytes[at] == kSizedFormat ? read_at<uint16_t>(bytes, at + 2) : 0;
-    if (bytes[at + 1] == kExitOffsets)
+    if (is_one_of(kOffsets, bytes[at + 1]))
       for (uint64_t i = 0; i + 4 <= size; i += 4) {
         const uint64_t index = read_at<uint32_t>(bytes, at + 4 + i) / kWordBytes;
         if (index < moved.size()) write_at<uint32_t>(bytes, at + 4 + i, moved[index]);
@@ -253,7 +272,7 @@ dsl::Result<std::vector<uint8_t>> replace_code(std::span<const uint8_t> file,
     padded.words.push_back(nop_word());
     padded.origins.push_back(padded.origins.empty() ? 0 : padded.origins.back());
   }
-  mend_exits(editor, moved_offsets(padded, old->words.size()));
+  mend_offsets(editor, moved_offsets(padded, old->words.size()));
   mend_registers(editor, code.registers);
   mend_lines(editor, ".debug_line", padded);
   mend_lines(editor, ".nv_debug_line_sass", padded);

@@ -42,13 +42,14 @@ Code shifted_code(const Kernel& kernel, size_t count, int sm) {
   return code;
 }
 
-std::vector<uint64_t> exits_of(const std::vector<uint8_t>& file, const std::string& kernel) {
+std::vector<uint64_t> exits_of(const std::vector<uint8_t>& file, const std::string& kernel,
+                               uint8_t attribute = 0x1c) {
   std::vector<uint64_t> out;
   const auto elf = read_elf(file);
   const Section* info = elf->find(".nv.info." + kernel);
   for (uint64_t at = 0; info != nullptr && at + 4 <= info->bytes.size();) {
     const uint64_t size = info->bytes[at] == 4 ? read_at<uint16_t>(info->bytes, at + 2) : 0;
-    for (uint64_t i = 0; info->bytes[at + 1] == 0x1c && i + 4 <= size; i += 4)
+    for (uint64_t i = 0; info->bytes[at + 1] == attribute && i + 4 <= size; i += 4)
       out.push_back(read_at<uint32_t>(info->bytes, at + 4 + i));
     at += 4 + size;
   }
@@ -122,6 +123,35 @@ TEST(ReplaceCode, MoreWordsMoveAllThatIsRecorded) {
       expect_nvdisasm_to_agree(*out);
     }
   }
+}
+
+// Places where lanes of a warp wait for each other are kept beside the exits, in the same form; the
+// masks beside them name registers, which may be others in the new code, or none.
+TEST(ReplaceCode, MovesPlacesWhereLanesWait) {
+  std::vector<uint8_t> file = read_bytes("sgemm_sm_90a.cubin");
+  const Kernel kernel = read_cubin(file)->kernels.front();
+  const std::vector<uint64_t> exits = exits_of(file, kernel.name);
+  ASSERT_FALSE(exits.empty());
+  const Elf elf = *read_elf(file);
+  const Section& info = *elf.find(".nv.info." + kernel.name);
+  uint64_t at = 0;
+  while (info.bytes[at + 1] != 0x1c)
+    at += 4 + (info.bytes[at] == 4 ? read_at<uint16_t>(info.bytes, at + 2) : 0);
+  constexpr size_t kBefore = 3;
+  const Code code = shifted_code(kernel, kBefore, 90);
+  file[info.offset + at + 1] = 0x28;
+  const auto moved = replace_code(file, kernel.name, code);
+  ASSERT_TRUE(moved) << dsl::render(moved.error());
+  const std::vector<uint64_t> now = exits_of(*moved, kernel.name, 0x28);
+  ASSERT_EQ(now.size(), exits.size());
+  for (size_t i = 0; i < now.size(); ++i) EXPECT_EQ(now[i], exits[i] + kBefore * kWordBytes);
+
+  file[info.offset + at + 1] = 0x29;
+  for (size_t i = 0; i < exits.size(); ++i)
+    write_at<uint32_t>(file, info.offset + at + 4 + i * 4, 0xffffffff);
+  EXPECT_TRUE(replace_code(file, kernel.name, code));
+  write_at<uint32_t>(file, info.offset + at + 4, 7);
+  EXPECT_EQ(replace_code(file, kernel.name, code).error().diagnostics[0].code, "not-editable");
 }
 
 TEST(ReplaceCode, RefusesWhatItCannotKeepTrue) {
