@@ -3,7 +3,8 @@
 // An access to global memory reads its address from an even register and the next. The assembler
 // keeps the two halves of a pointer that walks wherever they fall, and moves them to such a pair
 // before each access: two instructions a pointer in every trip. Here the pointer itself lives in
-// the pair while the loop runs.
+// the pair while the loop runs. Only where all copies are of 16 bytes: on an H200 other loops
+// became up to 1 % slower by it.
 #pragma once
 
 #include <vector>
