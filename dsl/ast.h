@@ -33,6 +33,7 @@ enum class ClauseKind {
   split_k,
   stream_k,
   persistent,
+  staged_store,
   cluster,
   roles,
   type,
@@ -44,7 +45,7 @@ enum class ClauseKind {
   sass,
   target,
 };
-inline constexpr size_t kClauseCount = 26;
+inline constexpr size_t kClauseCount = 27;
 using ClauseSet = std::bitset<kClauseCount>;
 
 struct ClauseRow {

@@ -119,6 +119,7 @@ Spec fill_defaults(const Request& request, const Limits& limits, LayoutSearch se
   spec.split_k = request.split_k.value_or(1);
   spec.stream_k = request.stream_k.value_or(false);
   spec.persistent = request.persistent.value_or(false);
+  spec.staged_store = request.staged_store.value_or(false);
   spec.layout = request.layout.value_or(OperandLayout{});
   spec.epilogue = request.epilogue ? *request.epilogue : default_epilogue();
   spec.edges = request.edges.value_or(Edges::guard);

@@ -77,6 +77,8 @@ constexpr auto kRows = std::to_array<FaultRow>({
      "lanes of a warp are interleaved, not threads of a block"},
     {Fault::stream_k_alone, "stream-k-alone", spec,
      "stream_k deals tiles and K to blocks, and leaves nothing for another clause to deal"},
+    {Fault::staged_store_no_room, "staged-store-no-room", spec,
+     "rows of C pass through the slices' shared memory, a warp's 32 lanes side by side"},
     {Fault::lanes_disagree, "lanes-disagree", spec,
      "the lane grid is not the one that the tiles make"},
     {Fault::too_many_threads, "too-many-threads", spec, "a block has at most 1024 threads"},

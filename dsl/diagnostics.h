@@ -71,6 +71,7 @@ enum class Fault {
   warp_not_32_lanes,
   lanes_need_warp,
   stream_k_alone,
+  staged_store_no_room,
   lanes_disagree,
   too_many_threads,
   vector_does_not_divide,

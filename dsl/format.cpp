@@ -65,6 +65,7 @@ Clauses clauses_of(const Spec& spec) {
   if (spec.split_k > 1) out.push_back(fmt::format("split_k {}", spec.split_k));
   if (spec.stream_k) out.push_back("stream_k");
   if (spec.persistent) out.push_back("persistent");
+  if (spec.staged_store) out.push_back("staged_store");
   out.push_back("type f32 accumulate f32 output f32");
   out.push_back(fmt::format("layout {}", word_for(kLayoutWords, spec.layout)));
   out.push_back("epilogue " + to_string(spec.epilogue));
@@ -129,6 +130,7 @@ std::string to_string(const Request& request) {
   if (request.raster) out.push_back("raster " + raster_text(*request.raster));
   if (request.stream_k) out.push_back("stream_k");
   if (request.persistent) out.push_back("persistent");
+  if (request.staged_store) out.push_back("staged_store");
   if (request.split_k) out.push_back(fmt::format("split_k {}", *request.split_k));
   if (request.layout)
     out.push_back(fmt::format("layout {}", word_for(kLayoutWords, *request.layout)));

@@ -36,6 +36,7 @@ enum Knob {
   kFragmentKept,
   kCopyKept,
   kDivisionKept,  // `split_k` and `persistent`
+  kStagedKept,
   kKnobs
 };
 using Knobs = std::array<int16_t, kKnobs>;
@@ -74,6 +75,7 @@ Knobs knobs_of(const Request& request) {
   set(kFragmentKept, request.fragment ? 1 : 0);
   set(kCopyKept, request.copy ? 1 : 0);
   set(kDivisionKept, request.stream_k && (request.split_k || request.persistent) ? 1 : 0);
+  set(kStagedKept, request.staged_store ? 1 : 0);
   return knobs;
 }
 
@@ -108,6 +110,7 @@ Request with_knobs(const Knobs& knobs, Request request) {
   if (knobs[kSharedKept] == 0) request.shared_a = request.shared_b = {};
   if (knobs[kFragmentKept] == 0) request.fragment.reset();
   if (knobs[kCopyKept] == 0) request.copy.reset();
+  if (knobs[kStagedKept] == 0) request.staged_store.reset();
   if (request.stream_k && knobs[kDivisionKept] == 0) {
     request.split_k.reset();
     request.persistent.reset();
@@ -241,8 +244,8 @@ class Search {
       next[padding] = static_cast<int16_t>((knobs[padding] + 3) / 4 * 4);
       offer(next, price + kStepPrice);
     }
-    for (Knob knob :
-         {kBlocks, kRegisters, kLanesKept, kSharedKept, kFragmentKept, kCopyKept, kDivisionKept}) {
+    for (Knob knob : {kBlocks, kRegisters, kLanesKept, kSharedKept, kFragmentKept, kCopyKept,
+                      kDivisionKept, kStagedKept}) {
       if (knobs[knob] > 0) turn(knobs, price, knob, 0);
     }
   }

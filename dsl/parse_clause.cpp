@@ -208,6 +208,7 @@ bool arguments(Cursor& cursor, Clause& clause) {
       return epilogue_clause(cursor, clause);
     case stream_k:
     case persistent:
+    case staged_store:
       return true;
   }
   return false;

@@ -9,8 +9,8 @@
 //             | "vector" (bound | "global" bound ["shared" bound] | "shared" bound ["global"
 //             bound]) | "lanes" (order [extents] | extents [order]) | "shared" [operand] form+
 //             (operand form+)* | "raster" ("rows" | "columns" | "swizzle" slot) | "cluster" extents
-//             | "roles" "producer" slot "consumer" slot | "stream_k" | "persistent" | "epilogue"
-//             expression
+//             | "roles" "producer" slot "consumer" slot | "stream_k" | "persistent" |
+//             "staged_store" | "epilogue" expression
 //   extents   = slot "x" slot ["x" slot]
 //   bound     = ["at_most"] slot
 //   order     = "rows" | "columns" | "interleaved"

@@ -130,6 +130,9 @@ class Reader {
       case persistent:
         request_.persistent = true;
         return;
+      case staged_store:
+        request_.staged_store = true;
+        return;
       case layout:
         request_.layout = value_of(kLayoutWords, only_word(clause));
         return;

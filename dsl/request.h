@@ -49,6 +49,7 @@ struct Request {
   std::optional<int> split_k;
   std::optional<bool> stream_k;
   std::optional<bool> persistent;
+  std::optional<bool> staged_store;
   std::optional<OperandLayout> layout;
   std::optional<Expression> epilogue;
   std::optional<Edges> edges;

@@ -43,5 +43,6 @@ Found thread_tile_fits_registers(const Subject& subject);
 Found registers_suffice(const Subject& subject);
 Found blocks_fit_one_sm(const Subject& subject);
 Found body_fits_budget(const Subject& subject);
+Found staged_store_has_room(const Subject& subject);
 
 }  // namespace tilec::dsl

@@ -3,9 +3,12 @@
 #include <bit>
 
 #include "dsl/rules.h"
+#include "dsl/staging.h"
 
 namespace tilec::dsl {
 namespace {
+
+constexpr int64_t kElementBytes = 4;
 
 using enum ClauseKind;
 
@@ -124,6 +127,30 @@ Found body_fits_budget(const Subject& s) {
                              "and the copies), and the budget of the unrolled loop is {}",
                              size, s.spec.tile_k, s.spec.thread.m, s.spec.thread.n, kUnrollBudget),
                  "a smaller K of the tile, or more threads"};
+}
+
+Found staged_store_has_room(const Subject& s) {
+  if (!s.spec.staged_store) return {};
+  const std::string help = "leave out `staged_store`";
+  if (s.spec.split_k > 1)
+    return Finding{staged_store,
+                   fmt::format("with split_k {} a block stores a part of C, whose rows are aligned",
+                               s.spec.split_k),
+                   help};
+  const Derived& derived = s.derived;
+  const StagedTile tile{derived.warp_grid,
+                        {derived.m.lanes, derived.n.lanes},
+                        s.spec.thread,
+                        {derived.m.piece, derived.n.piece},
+                        s.spec.copy == CopyMode::none ? 0 : derived.shared_bytes / kElementBytes};
+  if (plan_staging(tile).rows > 0) return {};
+  return Finding{
+      staged_store,
+      fmt::format("rows of {} elements, which {} lanes hold in pieces of {}, do not pass through "
+                  "{} bytes of slices 32 elements at a time",
+                  tile.lanes.n * tile.each.n, tile.lanes.n, tile.pieces.n,
+                  tile.room * kElementBytes),
+      help};
 }
 
 }  // namespace tilec::dsl

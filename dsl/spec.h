@@ -75,9 +75,10 @@ struct Spec {
   int blocks_per_sm = 0;  // 0: not asked for
   int registers = 0;      // 0: not asked for
   Raster raster;
-  int split_k = 1;          // blocks that share the slices of K of one tile of C
-  bool stream_k = false;    // the last, partial wave of tiles is shared out slice by slice
-  bool persistent = false;  // a block computes several tiles, one after the other
+  int split_k = 1;            // blocks that share the slices of K of one tile of C
+  bool stream_k = false;      // the last, partial wave of tiles is shared out slice by slice
+  bool persistent = false;    // a block computes several tiles, one after the other
+  bool staged_store = false;  // rows of C that are not aligned go through shared memory
   OperandLayout layout;
   Expression epilogue;  // over acc, c, alpha, beta
   Edges edges = Edges::guard;

@@ -3,11 +3,7 @@
 // A lane has short pieces of a row, far from those of its neighbours in other rows: element by
 // element, an access of a warp would touch nearly as many sectors as it has lanes. So a warp lays
 // some of its rows down in shared memory, each lane its pieces, and takes them up again side by
-// side: one access is 32 elements next to each other, four or five sectors.
-//
-//   slot of a row      r * lanes.m + lane's place along m, for row r of the lane's piece
-//   element of a slot  its column in the warp's tile
-//   stride of slots    so that eight lanes with 16 bytes each write to different banks
+// side: one access is 32 elements next to each other, four or five sectors (dsl/staging.h).
 //
 // Each warp keeps to a region of its own. Its lanes wait for each other at barriers of the block:
 // before sm_90 the assembler makes a call of `bar.warp.sync`, behind which our back end takes every
@@ -20,52 +16,27 @@ namespace tilec::codegen {
 namespace {
 
 constexpr int kLanes = 32;
-constexpr int kBanks = 32;
-constexpr int kWidestVector = 4;
 constexpr int64_t kElementBytes = 4;
-
-int64_t shared_elements(const ir::Kernel& kernel) {
-  int64_t elements = 0;
-  for (const ir::Storage& s : kernel.storage)
-    if (s.space == ir::Space::shared) elements += int64_t{s.stages} * ir::slot_elements(s);
-  return elements;
-}
-
-int widest_write(const ir::ThreadMap& map) {
-  int width = kWidestVector;
-  while (map.pieces.n % width != 0) width /= 2;
-  return width;
-}
 
 }  // namespace
 
-// Rows of a lane's piece that a warp lays down at once; 0: the store goes element by element. That
-// is so where a lane's neighbour has the neighbouring element anyway, where rows of the warp's tile
-// and accesses of a warp do not divide each other, and where the slices leave too little room.
-Emitter::Staging Emitter::plan_staging(const ir::Op& op) const {
+dsl::StagedTile Emitter::staged_tile() const {
   const ir::ThreadMap& map = kernel_.map;
-  Staging out;
-  out.width = map.lanes.n * map.each.n;
-  if (kernel_.at(op.to).is_workspace() || shared_ == nullptr) return out;
-  if (map.lanes.m * map.lanes.n != kLanes || map.pieces.n == 1) return out;
-  if (out.width % kLanes != 0 && kLanes % out.width != 0) return out;
-  out.stride = out.width;
-  const int side_by_side = std::min(map.lanes.n * widest_write(map), kBanks);
-  while (out.stride % kBanks != side_by_side % kBanks) out.stride += widest_write(map);
-  const int warps = map.warps.m * map.warps.n;
-  for (int rows = map.pieces.m; rows > 0; --rows) {
-    const int64_t region = int64_t{rows} * map.lanes.m * out.stride;
-    if (map.pieces.m % rows != 0 || region * warps > shared_elements(kernel_)) continue;
-    out.rows = rows;
-    out.region = region;
-    break;
-  }
+  dsl::StagedTile out{map.warps, map.lanes, map.each, map.pieces};
+  for (const ir::Storage& s : kernel_.storage)
+    if (s.space == ir::Space::shared) out.room += int64_t{s.stages} * ir::slot_elements(s);
   return out;
+}
+
+// No rows: the store goes element by element.
+dsl::Staging Emitter::plan_staging(const ir::Op& op) const {
+  if (!kernel_.staged_store || kernel_.at(op.to).is_workspace()) return {};
+  return dsl::plan_staging(staged_tile());
 }
 
 // Where this thread writes and reads in its warp's region, and the element of C that it stores
 // first.
-Emitter::StagedThread Emitter::locate_staged(const Staging& plan, const Operand& to) {
+Emitter::StagedThread Emitter::locate_staged(const dsl::Staging& plan, const Operand& to) {
   const ir::ThreadMap& map = kernel_.map;
   Value* warp = builder_.CreateUDiv(thread_, i32(kLanes));
   Value* lane = builder_.CreateURem(thread_, i32(kLanes));
@@ -96,10 +67,10 @@ Emitter::StagedThread Emitter::locate_staged(const Staging& plan, const Operand&
 
 // One trip of the loop over pieces: `acc` are the piece's rows. The second barrier keeps these rows
 // until all lanes have read them.
-void Emitter::store_staged_piece(const ir::Op& op, const Staging& plan, const StagedThread& thread,
-                                 const Values& acc, Value* top) {
+void Emitter::store_staged_piece(const ir::Op& op, const dsl::Staging& plan,
+                                 const StagedThread& thread, const Values& acc, Value* top) {
   const ir::ThreadMap& map = kernel_.map;
-  const int write = widest_write(map);
+  const int write = dsl::staged_vector(staged_tile());
   for (int first = 0; first < map.pieces.m; first += plan.rows) {
     for (int r = 0; r < plan.rows; ++r) {
       for (int j = 0; j < map.each.n; j += write) {
@@ -118,7 +89,7 @@ void Emitter::store_staged_piece(const ir::Op& op, const Staging& plan, const St
 
 // A loop over the lanes' places along m, rows of a lane's piece in each trip: enough loads and
 // stores for the one to hide behind the other, and few registers.
-void Emitter::take_up_rows(const ir::Op& op, const Staging& plan, const StagedThread& thread,
+void Emitter::take_up_rows(const ir::Op& op, const dsl::Staging& plan, const StagedThread& thread,
                            Value* top) {
   llvm::LLVMContext& context = module_->getContext();
   const ir::ThreadMap& map = kernel_.map;
@@ -142,8 +113,8 @@ void Emitter::take_up_rows(const ir::Op& op, const Staging& plan, const StagedTh
 }
 
 // What stands at `read` lies `down` rows below the thread's first element.
-void Emitter::store_staged_row(const ir::Op& op, const Staging& plan, const StagedThread& thread,
-                               Value* read, Value* down) {
+void Emitter::store_staged_row(const ir::Op& op, const dsl::Staging& plan,
+                               const StagedThread& thread, Value* read, Value* down) {
   Value* line = advance(thread.first, builder_.CreateMul(wide(down), operand(op.to).leading));
   Values acc;
   std::vector<int> across;

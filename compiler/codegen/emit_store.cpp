@@ -99,9 +99,9 @@ void Emitter::store(const ir::Op& op) {
 // A loop over the pieces of the thread's tile, a few rows each. Registers cannot be indexed, so
 // each trip stores the first piece and moves the others up: slower than straight code, and a
 // fraction of its size, which the assembler's time goes with. Only edge blocks come here, and those
-// whose C is not aligned. Rows that go through shared memory take the place of the slices.
+// whose C is not aligned. With `staged_store` rows take the place of the slices.
 void Emitter::store_guarded(const ir::Op& op, Value* first, Value* row, Value* column) {
-  const Staging plan = plan_staging(op);
+  const dsl::Staging plan = plan_staging(op);
   StagedThread staged{};
   if (plan.rows > 0) {
     block_barrier();

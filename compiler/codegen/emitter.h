@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "compiler/ir/kernel.h"
+#include "dsl/staging.h"
 
 namespace tilec::codegen {
 
@@ -184,12 +185,6 @@ class Emitter {
   Value* evaluate(const dsl::Expression& expression, Value* acc, Value* c);
 
   // emit_staged_store.cpp
-  struct Staging {       // how a warp lays rows of C down in shared memory
-    int rows = 0;        // of a lane's piece at once; 0: not at all
-    int width = 0;       // elements of a row of the warp's tile
-    int stride = 0;      // elements from slot to slot
-    int64_t region = 0;  // elements of a warp
-  };
   struct StagedThread {
     Value* write;   // pointer: its first piece of the region's first slot
     Value* read;    // pointer: its first element of the first slot that it takes up
@@ -197,12 +192,14 @@ class Emitter {
     Value* row;     // i32: of that element
     Value* column;  // i32
   };
-  Staging plan_staging(const ir::Op& op) const;
-  StagedThread locate_staged(const Staging& plan, const Operand& to);
-  void store_staged_piece(const ir::Op& op, const Staging& plan, const StagedThread& thread,
+  dsl::StagedTile staged_tile() const;
+  dsl::Staging plan_staging(const ir::Op& op) const;
+  StagedThread locate_staged(const dsl::Staging& plan, const Operand& to);
+  void store_staged_piece(const ir::Op& op, const dsl::Staging& plan, const StagedThread& thread,
                           const Values& acc, Value* top);
-  void take_up_rows(const ir::Op& op, const Staging& plan, const StagedThread& thread, Value* top);
-  void store_staged_row(const ir::Op& op, const Staging& plan, const StagedThread& thread,
+  void take_up_rows(const ir::Op& op, const dsl::Staging& plan, const StagedThread& thread,
+                    Value* top);
+  void store_staged_row(const ir::Op& op, const dsl::Staging& plan, const StagedThread& thread,
                         Value* read, Value* down);
 
   // small helpers

@@ -5,7 +5,8 @@
 // tiles between them. K is walked in slices of tile.k; the last slice may be partial.
 //
 //   kernel  = "kernel" NAME "target" NAME [ "blocks_per_sm" INT ] [ "registers" INT ]
-//             [ "exact" ] [ "persistent" ] [ "synchronised" ] "{" head storage* op* "}"
+//             [ "exact" ] [ "persistent" ] [ "staged_store" ]
+//             [ "synchronised" ] "{" head storage* op* "}"
 //   head    = "block" INTxINTxINT "raster" ( "rows" | "columns" | "swizzle" INT )
 //             [ "split_k" INT | stream ] [ "batch" ( "strided" | "pointers" ) ]
 //             "threads" "warps" INTxINT "lanes" INTxINT ( "rows" | "columns" | "interleaved" )
@@ -74,8 +75,8 @@
 // - `store c = acc : EXPR` computes EXPR for each element of the thread's tile, with `c` the
 //   element that is there. A guarded store whose expression reads c only through products with beta
 //   reads no c where beta is 0; an unguarded one reads what it names.
-// - A guarded store may go through the memory of the rings, whose slots then hold nothing any more.
-//   All threads of the block take part, and it begins with a barrier of its own.
+// - `staged_store`: a guarded store of C goes through the memory of the rings, whose slots then hold
+//   nothing any more. All threads of the block take part, and it begins with a barrier of its own.
 // - A store into parts or stretches goes to the block's own. `sum acc = w`: w[0] + w[1] + ..., in
 //   this order; of stretches, those that touch the tile, in the order of K.
 // - From sm_90 on a kernel that sums starts while the one that stores the parts is at work, and
@@ -193,6 +194,7 @@ struct Kernel {
   int registers = 0;      // 0: not asked for
   bool exact = false;
   bool persistent = false;
+  bool staged_store = false;
   bool synchronised = false;
   dsl::Extent tile;
   int tile_k = 0;

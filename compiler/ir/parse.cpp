@@ -60,6 +60,7 @@ Kernel Parser::kernel() {
   if (accept("registers")) out.registers = number("a number");
   out.exact = accept("exact");
   out.persistent = accept("persistent");
+  out.staged_store = accept("staged_store");
   out.synchronised = accept("synchronised");
   expect("{");
   head(out);

@@ -195,6 +195,7 @@ std::string print(const Kernel& kernel) {
   if (kernel.registers > 0) out += fmt::format(" registers {}", kernel.registers);
   if (kernel.exact) out += " exact";
   if (kernel.persistent) out += " persistent";
+  if (kernel.staged_store) out += " staged_store";
   if (kernel.synchronised) out += " synchronised";
   out += " {\n";
   const ThreadMap& map = kernel.map;

@@ -76,6 +76,7 @@ ir::Kernel head(const dsl::Spec& spec, const dsl::Derived& derived, dsl::Batch b
   kernel.split_k = spec.split_k;
   if (spec.stream_k) kernel.stream = stream_of(spec, derived);
   kernel.persistent = spec.persistent;
+  kernel.staged_store = spec.staged_store;
   kernel.batch = batch;
   kernel.map = {.warps = derived.warp_grid,
                 .lanes = {derived.m.lanes, derived.n.lanes},

@@ -176,6 +176,7 @@ class Generator {
     if (dice_.chance(10)) clause("target {}", dice_.one_of(kTargets));
     if (dice_.chance(5)) clause("type f32 accumulate f32 output f32");
     if (dice_.chance(10)) clause("persistent");
+    if (dice_.chance(10)) clause("staged_store");
     if (dice_.chance(20)) {
       clause("split_k {}", dice_.between(1, 8));
     } else if (dice_.chance(15)) {
