@@ -15,11 +15,12 @@ constexpr int kFunction = 2;              // STT_FUNC
 constexpr uint64_t kSymbolBytes = 24;
 
 // Attributes of .nv.info.KERNEL (cubin.cpp says how they stand there). The only one that holds
-// offsets of instructions among those seen in the kernels of all examples for sm_80 to sm_90a:
+// offsets of instructions among those seen in the kernels of all examples for sm_80 to sm_90a, and
+// of clusters (0x3d: blocks along each axis, 0x3e: a flag):
 constexpr uint8_t kExitOffsets = 0x1c;
 constexpr uint8_t kRegisterCount = 0x2f;
 constexpr auto kWithoutOffsets = std::to_array<uint8_t>(
-    {0x05, 0x0a, 0x10, 0x17, 0x19, 0x1b, 0x1e, 0x35, 0x36, 0x37, 0x4c, 0x50, 0x5f});
+    {0x05, 0x0a, 0x10, 0x17, 0x19, 0x1b, 0x1e, 0x35, 0x36, 0x37, 0x3d, 0x3e, 0x4c, 0x50, 0x5f});
 constexpr uint8_t kSizedFormat = 4;
 
 dsl::Error not_editable(std::string what) {
