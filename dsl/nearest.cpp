@@ -35,7 +35,8 @@ enum Knob {
   kSharedKept,
   kFragmentKept,
   kCopyKept,
-  kDivisionKept,  // `split_k` and `persistent`
+  kDivisionKept,  // `split_k`, `persistent` and `cluster`
+  kClusterKept,
   kKnobs
 };
 using Knobs = std::array<int16_t, kKnobs>;
@@ -73,7 +74,9 @@ Knobs knobs_of(const Request& request) {
   set(kSharedKept, request.shared_a.any() || request.shared_b.any() ? 1 : 0);
   set(kFragmentKept, request.fragment ? 1 : 0);
   set(kCopyKept, request.copy ? 1 : 0);
-  set(kDivisionKept, request.stream_k && (request.split_k || request.persistent) ? 1 : 0);
+  set(kDivisionKept,
+      request.stream_k && (request.split_k || request.persistent || request.cluster) ? 1 : 0);
+  set(kClusterKept, request.cluster ? 1 : 0);
   return knobs;
 }
 
@@ -108,9 +111,15 @@ Request with_knobs(const Knobs& knobs, Request request) {
   if (knobs[kSharedKept] == 0) request.shared_a = request.shared_b = {};
   if (knobs[kFragmentKept] == 0) request.fragment.reset();
   if (knobs[kCopyKept] == 0) request.copy.reset();
+  if (request.cluster && knobs[kClusterKept] == 0) {
+    // K is shared all the same.
+    if (!request.split_k) request.split_k = request.cluster;
+    request.cluster.reset();
+  }
   if (request.stream_k && knobs[kDivisionKept] == 0) {
     request.split_k.reset();
     request.persistent.reset();
+    request.cluster.reset();
   }
   return request;
 }
@@ -241,8 +250,8 @@ class Search {
       next[padding] = static_cast<int16_t>((knobs[padding] + 3) / 4 * 4);
       offer(next, price + kStepPrice);
     }
-    for (Knob knob :
-         {kBlocks, kRegisters, kLanesKept, kSharedKept, kFragmentKept, kCopyKept, kDivisionKept}) {
+    for (Knob knob : {kBlocks, kRegisters, kLanesKept, kSharedKept, kFragmentKept, kCopyKept,
+                      kDivisionKept, kClusterKept}) {
       if (knobs[knob] > 0) turn(knobs, price, knob, 0);
     }
   }
