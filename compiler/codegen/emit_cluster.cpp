@@ -5,6 +5,7 @@
 // lies in the exchange at (p * threads + t) * vector, so that each access of a warp is one run of
 // addresses, free of conflicts. The block of rank r sums and stores pieces r, r + blocks, ... of
 // its threads' tiles: as many as the others, give or take one.
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <algorithm>
@@ -17,10 +18,14 @@ namespace {
 constexpr int kElementBytes = 4;
 }  // namespace
 
+// What the others are to read is shared memory alone: the fence says so, and costs little. Of a
+// `barrier.cluster.arrive.release` the assembler makes one that waits for all of the GPU.
 void Emitter::cluster_barrier() {
-  for (const llvm::Intrinsic::ID half : {llvm::Intrinsic::nvvm_barrier_cluster_arrive_aligned,
-                                         llvm::Intrinsic::nvvm_barrier_cluster_wait_aligned})
-    builder_.CreateIntrinsic(builder_.getVoidTy(), half, {});
+  llvm::InlineAsm* fence =
+      llvm::InlineAsm::get(llvm::FunctionType::get(builder_.getVoidTy(), false),
+                           "fence.release.sync_restrict::shared::cta.cluster;", "~{memory}", true);
+  builder_.CreateCall(fence, {});
+  depart();
 }
 
 // Relaxed: a release would wait for the stores of C. What was read has been used by then, and a

@@ -108,6 +108,7 @@ constexpr auto kRows = std::to_array<Row>({
     {0x1af, "4",       "",       async_commit, variable},          // LDGDEPBAR
     {0x1c2, "1",       "D",      none, variable, false, 80, 89},   // R2UR
     {0x1c3, "4",       "D",      none, variable},                  // S2UR
+    {0x1c6, "1",       "",       cluster_barrier, fixed, false, 90},   // FENCE.VIEW.ASYNC
     {0x1c7, "46",      "",       cluster_barrier, fixed, false, 90},  // UCGABAR_ARV, _WAIT
 });
 // clang-format on

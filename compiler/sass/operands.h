@@ -62,7 +62,7 @@ enum class Effect : uint8_t {
   async_commit,     // LDGDEPBAR: a scoreboard counts the copies so far
   async_wait,       // DEPBAR: until that scoreboard has counted down
   block_barrier,    // BAR.SYNC
-  cluster_barrier,  // UCGABAR_ARV, UCGABAR_WAIT
+  cluster_barrier,  // UCGABAR_ARV, UCGABAR_WAIT, and FENCE.VIEW before them
   fence,            // MEMBAR, ERRBAR, CGAERRBAR, CCTL.IVALL
   control,          // BRA, CALL.REL.NOINC, EXIT, and the convergence barriers BSSY and BSYNC
 };

@@ -137,6 +137,7 @@ void BlockRun::start() {
   if (cluster_shadow_) cluster_shadow_->reset();
   std::fill(arrivals_.begin(), arrivals_.end(), 0);
   std::fill(waits_.begin(), waits_.end(), 0);
+  std::fill(fenced_.begin(), fenced_.end(), false);
   std::fill(visits_.begin(), visits_.end(), Visitor{});
   latest_wait_ = 0;
   std::fill(site_of_op_.begin(), site_of_op_.end(), 0);
@@ -268,6 +269,9 @@ void BlockRun::control(Warp& warp, size_t index, const CodeBlock& block) {
       return arrive(warp, index, block, mask);
     case ControlKind::cluster_arrive:
       return arrive_at_cluster(warp, index, block, mask);
+    case ControlKind::fence:
+      note_fence(warp, mask);
+      return move_to(warp, index, block.next);
     case ControlKind::cluster_wait:
       return wait_for_cluster(warp, index, block, mask);
     case ControlKind::collective:

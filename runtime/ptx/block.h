@@ -170,7 +170,8 @@ class BlockRun {
   void give_up();
   void release_cluster_barrier();
   void found_of_cluster(uint32_t op, const std::string& detail);
-  Visitor visitor(uint32_t op, uint32_t warp, uint32_t lane) const;
+  /// The thread, as it is about to be in shared memory: a fence before that does not cover it.
+  Visitor visitor(uint32_t op, uint32_t warp, uint32_t lane);
   std::optional<VisitorClash> visited(size_t cell, const Visitor& by, bool write);
   ClusterShadow* cluster_shadow() { return cluster_shadow_.get(); }
 
@@ -247,6 +248,7 @@ class BlockRun {
   void end();
   void arrive_at_cluster(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask);
   void wait_for_cluster(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask);
+  void note_fence(const Warp& warp, uint32_t mask);
   void has_waited(uint32_t thread);
   bool waits_for_cluster() const;
 
@@ -275,6 +277,7 @@ class BlockRun {
   bool idle_ = false;
   std::vector<uint32_t> arrivals_;  // at the cluster's barrier, by thread
   std::vector<uint32_t> waits_;     // phases that were waited for, by thread
+  std::vector<bool> fenced_;        // has released since it was in shared memory, by thread
   uint32_t latest_wait_ = 0;        // the most of those
   std::vector<Visitor> visits_;     // the last of each other block in this one's shared memory
   std::unique_ptr<ClusterShadow> cluster_shadow_;

@@ -94,19 +94,21 @@ bool ClusterRun::ordered(uint32_t rank, uint32_t epoch, uint32_t waits) const {
 void BlockRun::arrive_at_cluster(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask) {
   const Control& control = launch_.code->controls[block.control];
   uint32_t twice = 0;
+  bool relaxed = false;
   for (uint32_t left = mask; left != 0; left &= left - 1) {
     const uint32_t thread = warp.index * kLanes + static_cast<uint32_t>(first_lane(left));
     if (arrivals_[thread] > waits_[thread])
       twice |= left & (0 - left);
     else
       ++arrivals_[thread];
+    relaxed |= control.relaxed && !fenced_[thread];
   }
   if (twice != 0)
     found(FindingKind::bad_barrier, launch_.ops[block.end], warp, twice,
           {.detail = "it arrives at the cluster's barrier again before it has waited"});
   move_to(warp, index, block.next);
   if (const uint32_t fresh = mask & ~twice; fresh != 0)
-    cluster_->arrive(rank_, popcount(fresh), control.relaxed, block.end);
+    cluster_->arrive(rank_, popcount(fresh), relaxed, block.end);
 }
 
 // barrier.cluster.wait: for the phase that the lane has arrived for.
@@ -140,6 +142,11 @@ void BlockRun::wait_for_cluster(Warp& warp, size_t index, const CodeBlock& block
                           .barrier = kClusterBarrier,
                           .op = block.end});
   park(warp, index, staying, block.next);
+}
+
+void BlockRun::note_fence(const Warp& warp, uint32_t mask) {
+  for (uint32_t left = mask; left != 0; left &= left - 1)
+    fenced_[warp.index * kLanes + first_lane(left)] = true;
 }
 
 void BlockRun::has_waited(uint32_t thread) {
@@ -177,14 +184,16 @@ void BlockRun::join(ClusterRun& cluster, uint32_t rank) {
   rank_ = rank;
   arrivals_.resize(launch_.threads_per_block);
   waits_.resize(launch_.threads_per_block);
+  fenced_.resize(launch_.threads_per_block);
   visits_.resize(cluster.size());
   if (!shared_shadow_ || cluster.size() == 1) return;
   cluster_shadow_ = std::make_unique<ClusterShadow>(cluster, shared_shadow_->cells());
   shared_shadow_->watch(this);
 }
 
-Visitor BlockRun::visitor(uint32_t op, uint32_t warp, uint32_t lane) const {
+Visitor BlockRun::visitor(uint32_t op, uint32_t warp, uint32_t lane) {
   const uint32_t thread = warp * kLanes + lane;
+  fenced_[thread] = false;
   return {.op = op,
           .rank = rank_,
           .thread = thread,

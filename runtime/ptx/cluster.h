@@ -3,8 +3,9 @@
 //
 // Order between blocks is kept by the phases of that barrier. An access that a thread makes before
 // its arrival number e comes before all that another block's thread does after it has waited for
-// phase e, or a later one, if the arrivals that it rests on were not .relaxed. Nothing else orders
-// blocks: mbarriers and atomics of another block's memory are not executed here.
+// phase e, or a later one, if the arrivals that it rests on were not .relaxed, or came after a
+// fence that covers the access. Nothing else orders blocks: mbarriers and atomics of another
+// block's memory are not executed here.
 //
 // A shared::cluster address is that of mapa: the block's rank + 1 above bit 24, the place in its
 // shared memory below; 0 above bit 24 is the block's own.

@@ -123,6 +123,7 @@ class Decoder {
   void trap(const Instruction& instruction);
   void bar(const Instruction& instruction);
   void cluster_barrier(const Instruction& instruction, Modifiers& modifiers);
+  void fence(const Instruction& instruction);
   void nothing(const Instruction& instruction);
   void indirect_branch(const Instruction& instruction);
 

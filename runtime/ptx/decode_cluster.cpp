@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint64_t kRankShift = 24;
 static_assert(kRankUnit == 1 << kRankShift);
-constexpr uint64_t kRankBits = 0xFF << kRankShift;
+constexpr uint64_t kRankBits = uint64_t{0xFF} << kRankShift;
 
 }  // namespace
 

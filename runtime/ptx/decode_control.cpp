@@ -43,7 +43,7 @@ const std::unordered_map<std::string_view, Decoder::Method>& Decoder::methods() 
       {"bar", &Decoder::bar},
       {"barrier", &Decoder::bar},
       {"membar", &Decoder::nothing},
-      {"fence", &Decoder::nothing},
+      {"fence", &Decoder::fence},
       {"prefetch", &Decoder::nothing},
       {"prefetchu", &Decoder::nothing},
       {"nanosleep", &Decoder::nothing},
@@ -237,6 +237,19 @@ void Decoder::cluster_barrier(const Instruction& instruction, Modifiers& modifie
   control.aligned = modifiers.take("aligned");
   if (!expect_no_more(instruction, modifiers) || !expect_operands(instruction, 0, 0)) return;
   emit_control(instruction, InstructionClass::barrier, control);
+}
+
+// fence[.sc,.acq_rel,.acquire,.release][.sync_restrict…].scope: what comes before one that releases
+// to other blocks is ordered by a relaxed arrival behind it. Other fences order what this machine
+// keeps in order anyway.
+void Decoder::fence(const Instruction& instruction) {
+  Modifiers modifiers(instruction);
+  const std::string_view order = modifiers.take_any({"sc", "acq_rel", "acquire", "release"});
+  const std::string_view scope = modifiers.take_any({"cluster", "gpu", "sys"});
+  modifiers.take("sync_restrict::shared::cta");
+  if (!modifiers.left().empty() || order == "acquire" || scope.empty()) return nothing(instruction);
+  if (expect_operands(instruction, 0, 0))
+    emit_control(instruction, InstructionClass::other, {.kind = ControlKind::fence});
 }
 
 // What orders or warms caches, or only takes time: this machine has one order and no caches.

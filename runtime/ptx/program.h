@@ -219,6 +219,7 @@ enum class ControlKind : uint8_t {
   barrier,
   cluster_arrive,
   cluster_wait,
+  fence,  // release, for other blocks
   collective,
   commit_group,
   wait_group,

@@ -159,6 +159,27 @@ barrier.cluster.wait.aligned;
   }
 }
 
+// A fence before a relaxed arrival makes it a release, of what came before the fence.
+TEST(ClusterOfBlocks, FencesRelease) {
+  const std::string relaxed = "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n";
+  for (const char* fence : {"fence.release.sync_restrict::shared::cta.cluster;\n",
+                            "fence.acq_rel.cluster;\n", "fence.sc.gpu;\n", "fence.cluster;\n"}) {
+    const Ran ran = run_in({}, reads_neighbour(fence + relaxed, relaxed));
+    ASSERT_EQ(ran.error, "");
+    EXPECT_TRUE(ran.result.clean()) << fence << describe_all(ran.result);
+  }
+  for (const char* fence : {"fence.acq_rel.cta;\n", "fence.acquire.cluster;\n",
+                            "fence.proxy.async;\n", "fence.mbarrier_init.release.cluster;\n"}) {
+    const Ran ran = run_in({}, reads_neighbour(fence + relaxed, relaxed));
+    ASSERT_EQ(ran.error, "");
+    EXPECT_NE(codes(ran.result).find("ptx-shared-race"), std::string::npos) << fence;
+  }
+  const Ran late = run_in(
+      {},
+      reads_neighbour("fence.acq_rel.cluster;\nst.shared.b32 [%r10], %r20;\n" + relaxed, relaxed));
+  EXPECT_NE(codes(late.result).find("ptx-shared-race"), std::string::npos);
+}
+
 TEST(ClusterOfBlocks, WriteEachOthersMemory) {
   const std::string body = fmt::format(R"(
 mad.lo.u32 %r20, %r5, 100, %r1;
@@ -197,7 +218,7 @@ ld.shared::cluster.b32 %r21, [%r15];
       {"a relaxed arrival", reads_neighbour(relaxed, kBarrier), "ptx-shared-race", "clashes with"},
       {"no barrier at the end", reads_neighbour(kBarrier, ""), "ptx-shared-race", "has ended"},
       {"arrives and does not wait", reads_neighbour(kBarrier, "barrier.cluster.arrive;"),
-       "ptx-shared-race", "may have ended"},
+       "ptx-shared-race", "the block whose shared memory it is"},
       {"waits and has not arrived", reads_neighbour("barrier.cluster.wait;", ""), "ptx-bad-barrier",
        "has not arrived"},
       {"arrives twice", "barrier.cluster.arrive;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n",
