@@ -175,9 +175,11 @@ void Emitter::access_piece(const ir::Op& op, Piece& piece, bool store) {
       continue;
     }
     Values results;
-    for (auto e = static_cast<size_t>(j); e < static_cast<size_t>(j + width); ++e)
+    for (int w = j; w < j + width; ++w) {
+      const auto e = static_cast<size_t>(w);
       results.push_back(
           evaluate(op.epilogue, piece.sums[e], piece.old.empty() ? nullptr : piece.old[e]));
+    }
     if (plain) {
       builder_.CreateAlignedStore(vector_of(results), pointer, align);
     } else {
