@@ -159,7 +159,7 @@ dsl::Result<Artifact> compile(const dsl::Spec& spec, const Target& target,
       lower(watch.after("build_kernel", passes::build_kernel(spec, out.derived, options.batch)),
             spec.sass, watch));
   out.entries.push_back(entry_of(kernels.back(), out.derived.shared_bytes));
-  if (spec.split_k > 1 || spec.stream_k) {
+  if (spec.leaves_parts()) {
     kernels.push_back(
         lower(watch.after("build_sum", passes::build_sum(spec, out.derived, options.batch)), false,
               watch));

@@ -18,13 +18,13 @@ dsl::Limits limits(const char* name, int threads_per_sm, int blocks_per_sm, int6
 // Where rates come from.
 //   Lanes: CUDA C++ programming guide, "Throughput of native arithmetic instructions".
 //   Shared memory, 128 bytes a cycle: the same guide, 32 banks of 4 bytes. Latencies of shared
-//   memory and the first-level cache: Luo et al., "Benchmarking and Dissecting the Nvidia Hopper
-//   GPU Architecture via Microbenchmarking", arXiv 2402.13499, rounded. Device, SMs, clock, DRAM:
-//   NVIDIA's data sheets of the devices named; the H200's SMs and clock also from
-//   examples/results/ladder_h200.json. Fitted to the H200's rows in prediction_h200.json there (the
-//   ladder and 24 specs of seed 20, after they had been predicted and measured), and taken over for
-//   the others: memory_latency (kernels that hold one block and load one slice ahead),
-//   barrier_latency, queue, l2_bytes, launch_us.
+//   memory, also of another SM's, and the first-level cache: Luo et al., "Benchmarking and
+//   Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking", arXiv 2402.13499,
+//   rounded. Device, SMs, clock, DRAM: NVIDIA's data sheets of the devices named; the H200's SMs
+//   and clock also from examples/results/ladder_h200.json. Fitted to the H200's rows in
+//   prediction_h200.json there (the ladder and 24 specs of seed 20, after they had been predicted
+//   and measured), and taken over for the others: memory_latency (kernels that hold one block and
+//   load one slice ahead), barrier_latency, queue, l2_bytes, launch_us.
 Rates rates(const char* device, int sms, double clock_mhz, double dram_gb_per_s) {
   return {.device = device, .sms = sms, .clock_mhz = clock_mhz, .dram_gb_per_s = dram_gb_per_s};
 }

@@ -25,6 +25,7 @@ struct Rates {
   int shared_latency = 30;    // cycles, LDS to its use
   int l1_latency = 40;        // cycles, a load that hits the first-level cache
   int memory_latency = 750;   // ... of a slice that no SM has asked for before
+  int cluster_latency = 180;  // cycles, a load from another SM's shared memory
   int barrier_latency = 30;   // cycles, last arrival at BAR.SYNC to the next instruction
   int queue = 8;              // memory instructions of a scheduler that wait for the pipe
   double launch_us = 1;       // microseconds of a launch beyond its blocks

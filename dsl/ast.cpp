@@ -27,7 +27,7 @@ constexpr auto kRows = std::to_array<ClauseRow>({
     {stream_k, "stream_k", "", "stream_k"},
     {persistent, "persistent", "", "persistent"},
     {staged_store, "staged_store", "", "staged_store"},
-    {cluster, "cluster", "MxN", "cluster 2x1"},
+    {cluster, "cluster", "MxN or MxNxK", "cluster 1x1x4"},
     {roles, "roles", "producer P consumer C", "roles producer 1 consumer 2"},
     {type, "type", "f32, f16, bf16, tf32, f8e4m3, f8e5m2, s8 or f64", "type f32"},
     {accumulate, "accumulate", "a type", "accumulate f32"},

@@ -116,7 +116,8 @@ Spec fill_defaults(const Request& request, const Limits& limits, LayoutSearch se
   spec.blocks_per_sm = request.blocks_per_sm.value_or(0);
   spec.registers = request.registers.value_or(0);
   spec.raster = request.raster.value_or(Raster{});
-  spec.split_k = request.split_k.value_or(1);
+  spec.cluster = request.cluster.value_or(1);
+  spec.split_k = request.split_k.value_or(spec.cluster);
   spec.stream_k = request.stream_k.value_or(false);
   spec.persistent = request.persistent.value_or(false);
   spec.staged_store = request.staged_store.value_or(false);

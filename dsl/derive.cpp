@@ -212,11 +212,28 @@ Derived derive(const Spec& spec, const Limits& limits) {
   derived.fragment_vector_b = fragment_vector(spec, false);
   derived.shared_bytes_a = stage_bytes(spec, true);
   derived.shared_bytes_b = stage_bytes(spec, false);
-  derived.shared_bytes = spec.stages * (derived.shared_bytes_a + derived.shared_bytes_b);
+  if (spec.cluster > 1)
+    derived.shared_bytes_parts = int64_t{spec.tile.m} * spec.tile.n * kElementBytes;
+  derived.shared_bytes = std::max(spec.stages * (derived.shared_bytes_a + derived.shared_bytes_b),
+                                  derived.shared_bytes_parts);
   derived.registers_expected = registers_expected(spec, derived);
   derived.blocks_per_sm = residency(derived, spec, limits).blocks();
   derived.ideal_share = ideal_share(spec, derived);
   return derived;
+}
+
+// The sum comes when the accumulators are free: no more registers than theirs, and no more loads
+// under way than keep the road between SMs busy.
+Pieces pieces_of(const Extent& thread, int vector, int blocks) {
+  constexpr int kPartsAtOnce = 16;  // loads of a thread
+  const int elements = thread.m * thread.n;
+  Pieces out;
+  out.all = elements / vector;
+  out.turns = static_cast<int>(ceil_divide(out.all, blocks));
+  out.at_once =
+      std::clamp(std::min(kPartsAtOnce / blocks, elements / (blocks * vector)), 1, out.turns);
+  while (out.turns % out.at_once != 0) --out.at_once;
+  return out;
 }
 
 std::vector<bool> interleaved_bits(const Extent& grid) {

@@ -43,13 +43,25 @@ struct Derived {
   int fragment_vector_b = 1;
   int64_t shared_bytes_a = 0;  // one stage, rounded up to 16 so that every stage is aligned
   int64_t shared_bytes_b = 0;
-  int64_t shared_bytes = 0;    // all stages, both operands = stages * (a + b)
-  int registers_expected = 0;  // estimate: accumulators + fragments + staging + addresses
-  int blocks_per_sm = 0;       // by threads, registers_expected and shared bytes
-  double ideal_share = 0;      // FMAs / (FMAs + fragment loads) per thread and k
+  int64_t shared_bytes_parts = 0;  // a block's part of its tile, where a cluster adds them up
+  int64_t shared_bytes = 0;        // max(stages * (a + b), parts): parts come after the last slice
+  int registers_expected = 0;      // estimate: accumulators + fragments + staging + addresses
+  int blocks_per_sm = 0;           // by threads, registers_expected and shared bytes
+  double ideal_share = 0;          // FMAs / (FMAs + fragment loads) per thread and k
 };
 
 Derived derive(const Spec& spec, const Limits& limits);
+
+/// How each thread of a cluster's block adds up its tile: in pieces of `vector` elements, of which
+/// the block has every so many-th as the cluster has blocks; some at once, their loads under way
+/// together.
+struct Pieces {
+  int all = 1;      // of a thread's tile
+  int turns = 1;    // of them, a block's at most
+  int at_once = 1;  // divides turns
+  int trips() const { return turns / at_once; }
+};
+Pieces pieces_of(const Extent& thread, int vector, int blocks);
 
 /// Where `lane` stands in a grid of lanes. `columns`: n runs fastest; `rows`: m does.
 /// `interleaved`: the bits of the lane's number go to n and m by turns, n first, as long as each

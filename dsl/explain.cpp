@@ -73,11 +73,16 @@ std::string registers(const Spec& spec, const Derived& derived, const Limits& li
 }
 
 std::string shared(const Spec& spec, const Derived& derived, const Limits& limits) {
-  if (spec.copy == CopyMode::none) return row("shared memory", "none");
-  return row("shared memory",
-             fmt::format("{} bytes = {} x ({} of A + {} of B); at most {}", derived.shared_bytes,
-                         plural(spec.stages, "stage"), derived.shared_bytes_a,
-                         derived.shared_bytes_b, limits.shared_bytes_per_block));
+  if (derived.shared_bytes == 0) return row("shared memory", "none");
+  const std::string slices = fmt::format("{} x ({} of A + {} of B)", plural(spec.stages, "stage"),
+                                         derived.shared_bytes_a, derived.shared_bytes_b);
+  if (spec.cluster == 1)
+    return row("shared memory", fmt::format("{} bytes = {}; at most {}", derived.shared_bytes,
+                                            slices, limits.shared_bytes_per_block));
+  return row(
+      "shared memory",
+      fmt::format("{} bytes = the larger of {} and {} of a part; at most {}", derived.shared_bytes,
+                  slices, derived.shared_bytes_parts, limits.shared_bytes_per_block));
 }
 
 std::string blocks(const Spec& spec, const Derived& derived, const Limits& limits) {
@@ -111,7 +116,10 @@ std::string waves(const Spec& spec, const Derived& derived, const Limits& limits
   int64_t blocks = *grid * spec.split_k;
   std::string out = fmt::format("  {}: {}, {} of K each\n", label, plural(blocks, "block"),
                                 plural(slices_a_block(spec, shape), "slice"));
-  if (spec.split_k > 1) {
+  if (spec.cluster > 1) {
+    out += more(fmt::format("{} share a tile: a cluster, which adds up their parts",
+                            plural(spec.cluster, "block")));
+  } else if (spec.split_k > 1) {
     out += more(fmt::format("{} share a tile; workspace {} bytes, added up by a second kernel",
                             plural(spec.split_k, "block"), workspace_bytes(spec, shape)));
   }

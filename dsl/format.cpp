@@ -63,6 +63,7 @@ Clauses clauses_of(const Spec& spec) {
   if (spec.registers > 0) out.push_back(fmt::format("registers {}", spec.registers));
   out.push_back("raster " + raster_text(spec.raster));
   if (spec.split_k > 1) out.push_back(fmt::format("split_k {}", spec.split_k));
+  if (spec.cluster > 1) out.push_back(fmt::format("cluster 1x1x{}", spec.cluster));
   if (spec.stream_k) out.push_back("stream_k");
   if (spec.persistent) out.push_back("persistent");
   if (spec.staged_store) out.push_back("staged_store");
@@ -132,6 +133,7 @@ std::string to_string(const Request& request) {
   if (request.persistent) out.push_back("persistent");
   if (request.staged_store) out.push_back("staged_store");
   if (request.split_k) out.push_back(fmt::format("split_k {}", *request.split_k));
+  if (request.cluster) out.push_back(fmt::format("cluster 1x1x{}", *request.cluster));
   if (request.layout)
     out.push_back(fmt::format("layout {}", word_for(kLayoutWords, *request.layout)));
   if (request.epilogue) out.push_back("epilogue " + to_string(*request.epilogue));

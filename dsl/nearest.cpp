@@ -35,7 +35,8 @@ enum Knob {
   kSharedKept,
   kFragmentKept,
   kCopyKept,
-  kDivisionKept,  // `split_k` and `persistent`
+  kDivisionKept,  // `split_k`, `persistent` and `cluster`
+  kClusterKept,
   kStagedKept,
   kKnobs
 };
@@ -74,7 +75,9 @@ Knobs knobs_of(const Request& request) {
   set(kSharedKept, request.shared_a.any() || request.shared_b.any() ? 1 : 0);
   set(kFragmentKept, request.fragment ? 1 : 0);
   set(kCopyKept, request.copy ? 1 : 0);
-  set(kDivisionKept, request.stream_k && (request.split_k || request.persistent) ? 1 : 0);
+  set(kDivisionKept,
+      request.stream_k && (request.split_k || request.persistent || request.cluster) ? 1 : 0);
+  set(kClusterKept, request.cluster ? 1 : 0);
   set(kStagedKept, request.staged_store ? 1 : 0);
   return knobs;
 }
@@ -111,9 +114,15 @@ Request with_knobs(const Knobs& knobs, Request request) {
   if (knobs[kFragmentKept] == 0) request.fragment.reset();
   if (knobs[kCopyKept] == 0) request.copy.reset();
   if (knobs[kStagedKept] == 0) request.staged_store.reset();
+  if (request.cluster && knobs[kClusterKept] == 0) {
+    // K is shared all the same.
+    if (!request.split_k) request.split_k = request.cluster;
+    request.cluster.reset();
+  }
   if (request.stream_k && knobs[kDivisionKept] == 0) {
     request.split_k.reset();
     request.persistent.reset();
+    request.cluster.reset();
   }
   return request;
 }
@@ -245,7 +254,7 @@ class Search {
       offer(next, price + kStepPrice);
     }
     for (Knob knob : {kBlocks, kRegisters, kLanesKept, kSharedKept, kFragmentKept, kCopyKept,
-                      kDivisionKept, kStagedKept}) {
+                      kDivisionKept, kClusterKept, kStagedKept}) {
       if (knobs[knob] > 0) turn(knobs, price, knob, 0);
     }
   }

@@ -171,10 +171,10 @@ bool arguments(Cursor& cursor, Clause& clause) {
   using enum ClauseKind;
   switch (clause.kind) {
     case tile:
+    case cluster:
       return extents(cursor, clause, 2, 3);
     case warp:
     case thread:
-    case cluster:
       return extents(cursor, clause, 2, 2);
     case mma:
       return extents(cursor, clause, 3, 3);

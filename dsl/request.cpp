@@ -16,7 +16,6 @@ struct NotBuilt {
 };
 constexpr NotBuilt kNotBuilt[] = {
     {ClauseKind::mma, Fault::mma_not_built, "use `thread` for kernels on CUDA cores"},
-    {ClauseKind::cluster, Fault::cluster_not_built, "leave it out: blocks stand alone"},
     {ClauseKind::roles, Fault::roles_not_built, "leave it out: every warp copies and computes"},
 };
 
@@ -124,6 +123,8 @@ class Reader {
       case split_k:
         request_.split_k = only_number(clause, 1, kMostSplit);
         return;
+      case cluster:
+        return read_cluster(clause);
       case stream_k:
         request_.stream_k = true;
         return;
@@ -162,6 +163,20 @@ class Reader {
   void read_tile(const Clause& clause) {
     request_.tile = extent(clause);
     if (const Slot* k = clause.find(Role::k)) request_.tile_k = number(clause, *k, 1, kMostTileK);
+  }
+
+  void read_cluster(const Clause& clause) {
+    const Slot& m = *clause.find(Role::m);
+    const Slot& n = *clause.find(Role::n);
+    const Slot* k = clause.find(Role::k);
+    if (m.choices.front().number == 1 && n.choices.front().number == 1) {
+      request_.cluster = k == nullptr ? 1 : number(clause, *k, 1, kMostCluster);
+      return;
+    }
+    fault(clause, Fault::cluster_not_built, clause.span,
+          "`cluster` along M and N is understood, but not built yet: the blocks of a cluster share "
+          "the slices of K of one tile",
+          "`cluster 1x1xP` is built, or leave it out");
   }
 
   void read_copy(const Clause& clause) {

@@ -47,6 +47,7 @@ struct Request {
   std::optional<int> registers;
   std::optional<Raster> raster;
   std::optional<int> split_k;
+  std::optional<int> cluster;  // blocks along K
   std::optional<bool> stream_k;
   std::optional<bool> persistent;
   std::optional<bool> staged_store;
@@ -72,6 +73,7 @@ inline constexpr int kMostStages = 16;
 inline constexpr int kMostPadding = 64;  // elements
 inline constexpr int kMostSwizzle = 64;  // tile rows of a band
 inline constexpr int kMostSplit = 256;   // blocks that share K
+inline constexpr int kMostCluster = 8;   // blocks of a cluster that every device takes
 inline constexpr int kMostBlocksPerSm = 32;
 inline constexpr int kFewestRegisters = 16;
 inline constexpr int kMostRegisters = 255;

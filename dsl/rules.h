@@ -29,6 +29,11 @@ Found lanes_agree(const Subject& subject);
 Found threads_fit(const Subject& subject);
 Found stream_k_stands_alone(const Subject& subject);
 
+// rules_clusters.cpp: what blocks of a cluster share.
+Found target_has_clusters(const Subject& subject);
+Found cluster_shares_k(const Subject& subject);
+Found cluster_computes_one_tile(const Subject& subject);
+
 // rules_copies.cpp: vectors and the layout of slices.
 Found vector_divides(const Subject& subject);
 Found shared_vector_narrow_enough(const Subject& subject);
@@ -39,6 +44,7 @@ Found copy_none_says_nothing_of_shared(const Subject& subject);
 
 // rules_resources.cpp: what the machine has.
 Found shared_fits(const Subject& subject);
+Found parts_fit(const Subject& subject);
 Found thread_tile_fits_registers(const Subject& subject);
 Found registers_suffice(const Subject& subject);
 Found blocks_fit_one_sm(const Subject& subject);

@@ -45,9 +45,10 @@ std::string need_text(const Spec& spec) {
 Found shared_fits(const Subject& s) {
   int64_t limit = s.limits.shared_bytes_per_block;
   int64_t slice = s.derived.shared_bytes_a + s.derived.shared_bytes_b;
-  if (s.derived.shared_bytes <= limit) return {};
+  const int64_t slices = s.spec.stages * slice;
+  if (slices <= limit) return {};
   int fewer_stages = most_that_fit(s.spec.stages, slice, limit);
-  int smaller_k = most_that_fit(s.spec.tile_k, s.derived.shared_bytes / s.spec.tile_k, limit);
+  int smaller_k = most_that_fit(s.spec.tile_k, slices / s.spec.tile_k, limit);
   std::string help;
   if (fewer_stages > 0) help = fmt::format("`stages {}` fits", fewer_stages);
   if (smaller_k > 0) {
@@ -59,8 +60,19 @@ Found shared_fits(const Subject& s) {
                  fmt::format("{} stages of {} + {} bytes for A and B need {} bytes of shared "
                              "memory, and a block of {} has at most {}",
                              s.spec.stages, s.derived.shared_bytes_a, s.derived.shared_bytes_b,
-                             s.derived.shared_bytes, s.limits.target, limit),
+                             slices, s.limits.target, limit),
                  help};
+}
+
+Found parts_fit(const Subject& s) {
+  const int64_t limit = s.limits.shared_bytes_per_block;
+  if (s.derived.shared_bytes_parts <= limit) return {};
+  return Finding{
+      cluster,
+      fmt::format("the blocks of a cluster keep a part of tile {} each: {} bytes of "
+                  "shared memory, and a block of {} has at most {}",
+                  text(s.spec.tile), s.derived.shared_bytes_parts, s.limits.target, limit),
+      fmt::format("a smaller tile, or `split_k {}` without `cluster`", s.spec.split_k)};
 }
 
 Found thread_tile_fits_registers(const Subject& s) {

@@ -116,8 +116,9 @@ Found threads_fit(const Subject& s) {
 
 Found stream_k_stands_alone(const Subject& s) {
   if (!s.spec.stream_k || (s.spec.split_k == 1 && !s.spec.persistent)) return {};
-  const std::string other =
-      s.spec.split_k > 1 ? fmt::format("split_k {}", s.spec.split_k) : "persistent";
+  std::string other = "persistent";
+  if (s.spec.split_k > 1) other = fmt::format("split_k {}", s.spec.split_k);
+  if (s.spec.cluster > 1) other = fmt::format("cluster 1x1x{}", s.spec.cluster);
   return Finding{
       stream_k,
       fmt::format("stream_k and {} both say which block takes what: stream_k deals whole "

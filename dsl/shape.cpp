@@ -117,7 +117,7 @@ int64_t workspace_row(const GemmShape& shape) {
 
 int64_t workspace_bytes(const Spec& spec, const GemmShape& shape) {
   constexpr int64_t kElementBytes = 4;
-  if (spec.split_k == 1) return 0;
+  if (!spec.leaves_parts() || spec.stream_k) return 0;
   return spec.split_k * shape.m * workspace_row(shape) * kElementBytes;
 }
 

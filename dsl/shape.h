@@ -42,7 +42,8 @@ Result<int64_t> grid_blocks(const Spec& spec, const GemmShape& shape);
 int64_t workspace_row(const GemmShape& shape);
 
 /// Bytes of device memory that the kernel wants beside its operands, for one matrix of a batch:
-/// with `split_k` a part of M rows for each of the blocks that share a tile; else 0. What
+/// with `split_k` a part of M rows for each of the blocks that share a tile; else, and where those
+/// are a cluster, 0. What
 /// `stream_k` wants depends on the device: stream_workspace_bytes.
 int64_t workspace_bytes(const Spec& spec, const GemmShape& shape);
 

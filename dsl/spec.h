@@ -76,6 +76,7 @@ struct Spec {
   int registers = 0;      // 0: not asked for
   Raster raster;
   int split_k = 1;            // blocks that share the slices of K of one tile of C
+  int cluster = 1;            // blocks of a cluster: 1, or the `split_k` blocks of a tile
   bool stream_k = false;      // the last, partial wave of tiles is shared out slice by slice
   bool persistent = false;    // a block computes several tiles, one after the other
   bool staged_store = false;  // rows of C that are not aligned go through shared memory
@@ -86,6 +87,9 @@ struct Spec {
   std::string target = "sm_90a";
 
   bool operator==(const Spec&) const = default;
+
+  /// Whether parts of C go to a workspace, for a second kernel to add up.
+  bool leaves_parts() const { return (split_k > 1 && cluster == 1) || stream_k; }
 };
 
 }  // namespace tilec::dsl

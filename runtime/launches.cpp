@@ -32,7 +32,7 @@ std::vector<Parameter> parameters_of(const KernelCode& code, const KernelArgumen
                                 x.ldc,
                                 x.alpha,
                                 x.beta};
-  if (code.spec.split_k > 1 || code.spec.stream_k) out.emplace_back(x.workspace);
+  if (code.spec.leaves_parts()) out.emplace_back(x.workspace);
   if (code.spec.stream_k)
     out.insert(out.end(),
                {static_cast<int32_t>(stream.tiles), static_cast<int32_t>(stream.blocks)});

@@ -1,6 +1,7 @@
 #include "runtime/predict.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace tilec {
@@ -9,14 +10,22 @@ namespace {
 // Fitted to 1250 kernels that `tilec tune` measured on an H200 on 2026-11-30, at 14 shapes that
 // their tiles divide, those near the fastest of their shape counting most: 8 % off in the mean,
 // weighted so, and between 0.59 and 1.33 of what was measured.
-constexpr double kFarLatency = 1850;      // cycles from a copy's start to its data, from memory
-constexpr double kNearLatency = 440;      // the same, from the second-level cache
-constexpr double kBarrierCycles = 5;      // of a slice
-constexpr double kStoreCycles = 500;      // of a slice that comes through registers
-constexpr double kOverlap = 0.165;        // of what one block waits for, that another fills
-constexpr double kBlockCycles = 2270;     // a block's start, its first slices and its end
-constexpr double kLaunchUs = 0.16;        // of one kernel after another
-constexpr double kSecondKernelUs = 0.6;   // of split_k
+constexpr double kFarLatency = 1850;     // cycles from a copy's start to its data, from memory
+constexpr double kNearLatency = 440;     // the same, from the second-level cache
+constexpr double kBarrierCycles = 5;     // of a slice
+constexpr double kStoreCycles = 500;     // of a slice that comes through registers
+constexpr double kOverlap = 0.165;       // of what one block waits for, that another fills
+constexpr double kBlockCycles = 2270;    // a block's start, its first slices and its end
+constexpr double kLaunchUs = 0.16;       // of one kernel after another
+constexpr double kSecondKernelUs = 0.6;  // of split_k
+// SMs of 132 that clusters of so many blocks reach, a block an SM: a cluster keeps within a group
+// of SMs, and does not fill it. What cuOccupancyMaxActiveClusters says of an H200.
+constexpr std::array<double, 9> kReached = {132, 132, 132, 117, 120, 110, 102, 105, 120};
+constexpr double kAllSms = 132;
+// Not fitted: they place 512^3 and 1024^3 in clusters of 2 right, to 0.3 us, against `split_k 2` of
+// the same tile.
+constexpr double kClusterCycles = 300;    // of a cluster's barriers
+constexpr double kClusterBytes = 30;      // a cycle that an SM reads of others' memory
 constexpr double kBestIssue = 0.93;       // of the ideal share, with enough warps
 constexpr double kBestRewritten = 0.997;  // the same of a loop that our own back end rewrote
 constexpr double kHalfWarps = 0.235;      // warps of a scheduler that fill half of its slots
@@ -79,7 +88,8 @@ Work work_of(const dsl::Spec& spec, const dsl::Derived& derived, const dsl::Gemm
   const int resident = std::max(1, derived.blocks_per_sm);
   if (matrices == 1) out.stream = dsl::stream_of(spec, shape, int64_t{machine.sm_count} * resident);
   out.blocks = down * across * spec.split_k * matrices;
-  out.busiest = ceil_of(out.blocks, machine.sm_count);
+  const double reached = kReached[static_cast<size_t>(spec.cluster)] / kAllSms;
+  out.busiest = ceil_of(out.blocks, std::max(1.0, std::floor(reached * machine.sm_count)));
   out.together = std::min<double>(std::max(1, derived.blocks_per_sm), std::max(1.0, out.busiest));
   out.slices = static_cast<double>(dsl::slices_a_block(spec, shape));
   out.bytes = (m * k + k * n + m * n) * matrices * kElementBytes;
@@ -141,7 +151,11 @@ Prediction predict(const dsl::Spec& spec, const dsl::Derived& derived, const dsl
   out.memory_us = 1e-3 * std::max(work.bytes / machine.memory_gbs / std::sqrt(busy),
                                   work.asked / machine.cache_gbs);
   out.exposed_us = kBlockCycles / machine.clock_mhz;
-  if (spec.split_k > 1 || work.stream.tiles > 0) {
+  if (spec.cluster > 1) {
+    // Each block reads as much as its part of the tile has, from all blocks of the cluster.
+    const double part = static_cast<double>(spec.tile.m) * spec.tile.n * kElementBytes;
+    out.exposed_us += (kClusterCycles + part / kClusterBytes * work.together) / machine.clock_mhz;
+  } else if (spec.split_k > 1 || work.stream.tiles > 0) {
     const double parts = work.stream.tiles > 0
                              ? static_cast<double>(dsl::stream_workspace_bytes(spec, work.stream))
                              : static_cast<double>(dsl::workspace_bytes(spec, shape)) * matrices;

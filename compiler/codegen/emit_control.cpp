@@ -62,6 +62,18 @@ void Emitter::op(const ir::Op& op) {
     case ir::OpKind::store:
       store(op);
       break;
+    case ir::OpKind::share:
+      share(op);
+      break;
+    case ir::OpKind::reduce:
+      reduce(op);
+      break;
+    case ir::OpKind::cluster_barrier:
+      cluster_barrier();
+      break;
+    case ir::OpKind::depart:
+      depart();
+      break;
     case ir::OpKind::loop:
       loop(op);
       break;

@@ -1,4 +1,5 @@
 // The kernel's frame: its parameters, and where block and thread stand.
+#include <fmt/format.h>
 #include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
@@ -147,6 +148,8 @@ void Emitter::declare() {
   attribute("nvvm.reqntid", kernel_.map.threads());
   attribute("nvvm.minctasm", kernel_.blocks_per_sm);
   attribute("nvvm.maxnreg", kernel_.registers);
+  if (kernel_.cluster)
+    function_->addFnAttr("nvvm.cluster_dim", fmt::format("1,{},1", kernel_.split_k));
 
   m_ = function_->getArg(3);
   n_ = function_->getArg(4);
@@ -161,7 +164,7 @@ void Emitter::declare() {
     ring_base_[id] = elements;
     elements += int64_t{s.stages} * ir::slot_elements(s);
   }
-  if (elements == 0) return;
+  if (ir::shared_elements(kernel_) == 0) return;
   shared_ = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(real, 0), false,
                                      llvm::GlobalValue::ExternalLinkage, nullptr, "slices", nullptr,
                                      llvm::GlobalValue::NotThreadLocal, kShared);

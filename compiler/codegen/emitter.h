@@ -202,6 +202,28 @@ class Emitter {
   void store_staged_row(const ir::Op& op, const dsl::Staging& plan, const StagedThread& thread,
                         Value* read, Value* down);
 
+  // emit_cluster.cpp
+  struct Piece {   // of the thread's tile: what one access of the exchange holds
+    Value* place;  // i32, elements from where the thread's first lies in the exchange
+    Value* row;    // i32, of C
+    Value* column;
+    Value* line;  // pointer to its first element of C
+    Value* ours;  // i1, whether there is one; null: always
+    Values old;   // elements of C, where they are read
+    Values sums;
+  };
+  void share(const ir::Op& op);
+  void reduce(const ir::Op& op);
+  void cluster_barrier();
+  void depart();
+  Value* exchange_of_thread(const ir::Storage& x);
+  void reduce_pieces(const ir::Op& op, const Values& exchanges, Value* turn, int pieces);
+  Piece piece(const ir::Op& op, Value* number);
+  Value* offset_along(bool along_m, Value* element);
+  void sum_pieces(const ir::Storage& x, const Values& exchanges, std::vector<Piece>& pieces);
+  void access_piece(const ir::Op& op, Piece& piece, bool store);
+  void access_guarded_piece(const ir::Op& op, Piece& piece, bool store);
+
   // small helpers
   Value* i32(int64_t number) { return builder_.getInt32(static_cast<uint32_t>(number)); }
   Value* i64(int64_t number) { return builder_.getInt64(static_cast<uint64_t>(number)); }

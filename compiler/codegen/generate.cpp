@@ -42,14 +42,22 @@ void start_llvm() {
   });
 }
 
-std::unique_ptr<llvm::TargetMachine> machine_for(const Target& target, std::string& error) {
+// The fence of a cluster (emit_cluster.cpp) came after the targets that have clusters.
+int ptx_version(std::span<const ir::Kernel> kernels, const Target& target) {
+  constexpr int kFence = 86;
+  const bool cluster = std::ranges::any_of(kernels, &ir::Kernel::cluster);
+  return cluster ? std::max(target.ptx_version, kFence) : target.ptx_version;
+}
+
+std::unique_ptr<llvm::TargetMachine> machine_for(const Target& target, int ptx_version,
+                                                 std::string& error) {
   const llvm::Triple triple("nvptx64-nvidia-cuda");
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (found == nullptr) return nullptr;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // fused only where we say so
   return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
-      triple, target.limits.target, "+ptx" + std::to_string(target.ptx_version), options,
+      triple, target.limits.target, "+ptx" + std::to_string(ptx_version), options,
       llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
@@ -87,7 +95,8 @@ dsl::Result<Generated> generate(std::span<const ir::Kernel> kernels, const Targe
   };
   start_llvm();
   std::string error;
-  const std::unique_ptr<llvm::TargetMachine> machine = machine_for(target, error);
+  const std::unique_ptr<llvm::TargetMachine> machine =
+      machine_for(target, ptx_version(kernels, target), error);
   if (machine == nullptr) return tl::unexpected(dsl::Error::internal("no NVPTX target: " + error));
 
   llvm::LLVMContext context;

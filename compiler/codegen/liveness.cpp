@@ -42,6 +42,7 @@ Use uses(const ir::Block& block) {
         write(use, op.to);
         break;
       case ir::OpKind::put:
+      case ir::OpKind::share:
       case ir::OpKind::store:
         read(use, op.from);
         break;

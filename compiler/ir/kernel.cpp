@@ -57,6 +57,16 @@ int slot_elements(const Storage& ring) {
   return (ring.rows * ring.stride + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+int64_t shared_elements(const Kernel& kernel) {
+  int64_t rings = 0;
+  int64_t exchange = 0;
+  for (const Storage& s : kernel.storage) {
+    if (s.space == Space::shared) rings += int64_t{s.stages} * slot_elements(s);
+    if (s.space == Space::exchange) exchange = std::max(exchange, int64_t{s.rows} * s.columns);
+  }
+  return std::max(rings, exchange);
+}
+
 dsl::CopyMap copy_map(const Kernel& kernel, const Storage& operand) {
   const auto extent = [&](Axis axis) {
     return axis == Axis::k ? kernel.tile_k : axis == Axis::m ? kernel.tile.m : kernel.tile.n;

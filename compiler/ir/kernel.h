@@ -8,13 +8,14 @@
 //             [ "exact" ] [ "persistent" ] [ "staged_store" ]
 //             [ "synchronised" ] "{" head storage* op* "}"
 //   head    = "block" INTxINTxINT "raster" ( "rows" | "columns" | "swizzle" INT )
-//             [ "split_k" INT | stream ] [ "batch" ( "strided" | "pointers" ) ]
+//             [ "split_k" INT [ "cluster" ] | stream ] [ "batch" ( "strided" | "pointers" ) ]
 //             "threads" "warps" INTxINT "lanes" INTxINT ( "rows" | "columns" | "interleaved" )
 //             "each" INTxINT "pieces" INTxINT
 //   stream  = "stream_k" INTxINTxINT "starts" INTxINT
 //   storage = "global" NAME "[" axis "," axis "]" "vector" INT [ "parts" INT | "stretches" ]
 //           | "shared" NAME "[" axis INT "," axis INT "]" "stages" INT "stride" INT
 //             "vector" INT [ "swizzle" INT ]
+//           | "exchange" NAME "[" "m" INT "," "n" INT "]" "vector" INT
 //           | "register" NAME "[" [ axis ] INT [ "," axis INT ] "]"
 //   axis    = "m" | "n" | "k"
 //   op      = "zero" NAME
@@ -27,6 +28,9 @@
 //           | "outer" NAME "+=" NAME "*" NAME
 //           | "store" NAME "=" NAME ":" EXPR [ "guard" ]
 //           | "sum" NAME "=" NAME [ "guard" ]
+//           | "share" NAME "=" NAME
+//           | "reduce" NAME "=" NAME ":" EXPR [ "guard" ]
+//           | "cluster_barrier" | "depart"
 //           | "loop" NAME "=" bound "to" bound [ "step" INT ] "{" op* "}"
 //           | "if" condition "{" op* "}" [ "else" "{" op* "}" ]
 //   at      = NAME "[" index "]"
@@ -39,6 +43,9 @@
 // - `split_k N`: N blocks compute one tile, each from a share of K: ceil(ceil(K / tile.k) / N)
 //   slices, the last ones fewer or none. For each of them K is its share: slice 0 is the first of
 //   it, and `slices` and `full` count no others.
+// - `cluster`: those N blocks are a cluster: they run at the same time, and each may read what the
+//   others `share`. An `exchange` is that much of a block's shared memory, in the place of its
+//   rings: who writes to the one overwrites the other.
 // - `stream_k MxNxK starts ...`: the slices of the first tiles of C, of this size, are shared out
 // to blocks, a
 //   stretch for each that touches two tiles at most (dsl/shape.h, stream_of); of the other tiles
@@ -79,11 +86,18 @@
 //   nothing any more. All threads of the block take part, and it begins with a barrier of its own.
 // - A store into parts or stretches goes to the block's own. `sum acc = w`: w[0] + w[1] + ..., in
 //   this order; of stretches, those that touch the tile, in the order of K.
+// - `share x = acc`: each thread puts its accumulators into its block's exchange. `reduce c = x :
+//   EXPR`: the pieces of the tile, `vector` elements each, are dealt to the blocks of the cluster
+//   in turn. Each block stores EXPR of its own, with acc = x of the first block + x of the second +
+//   ..., in the order of K. All blocks together store what one `store` of the whole sum would.
+// - `cluster_barrier`: of all threads of the cluster. What is shared before it can be read after
+//   it. `depart`: no exchange goes before all threads have come here; it makes nothing visible.
 // - From sm_90 on a kernel that sums starts while the one that stores the parts is at work, and
 //   before all else waits for its end.
 // - Loops run zero or more times. Their variables are visible in their bodies alone.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -96,7 +110,7 @@ namespace tilec::ir {
 
 using Id = int;  // index into Kernel::storage; -1: none
 
-enum class Space { global, shared, registers };
+enum class Space { global, shared, exchange, registers };
 enum class Axis { none, m, n, k };
 
 /// One named piece of storage; which fields count follows from `space`.
@@ -105,14 +119,15 @@ struct Storage {
   Space space = Space::global;
   Axis row_axis = Axis::none;     // global, shared: as stored, columns contiguous. registers: the
   Axis column_axis = Axis::none;  //   axes of a fragment (one) or of accumulators (two)
-  int rows = 0;                   // shared: of a slice. registers: elements along row_axis
-  int columns = 1;                // shared: of a slice. registers: elements along column_axis
-  int vector = 1;                 // global, shared: elements per access, at most
-  int parts = 1;                  // global: matrices of a workspace
-  bool stretches = false;         // global: a workspace of `stream_k`
-  int stages = 1;                 // shared: slots of the ring
-  int stride = 0;                 // shared: elements from one row to the next
-  int swizzle = 0;                // shared: elements per swizzled group; 0: not swizzled
+  int rows = 0;  // shared: of a slice. exchange: of the tile. registers: elements along row_axis
+  int columns =
+      1;  // shared: of a slice. exchange: of the tile. registers: elements along column_axis
+  int vector = 1;          // but for registers: elements per access, at most
+  int parts = 1;           // global: matrices of a workspace
+  bool stretches = false;  // global: a workspace of `stream_k`
+  int stages = 1;          // shared: slots of the ring
+  int stride = 0;          // shared: elements from one row to the next
+  int swizzle = 0;         // shared: elements per swizzled group; 0: not swizzled
   bool is_workspace() const { return parts > 1 || stretches; }
   bool operator==(const Storage&) const = default;
 };
@@ -141,7 +156,8 @@ struct Condition {
 
 // clang-format off
 enum class OpKind {
-  zero, copy, load, put, async, commit, wait, barrier, fragment, outer, sum, store, loop, branch
+  zero, copy, load, put, async, commit, wait, barrier, fragment, outer, sum, store, share, reduce,
+  cluster_barrier, depart, loop, branch
 };
 // clang-format on
 
@@ -157,7 +173,7 @@ struct Op {
   Condition when;    // load, async, fragment: `less` or none. branch: its condition
   bool guard = false;
   int count = 0;              // wait: groups that may be under way. loop: step
-  dsl::Expression epilogue;   // store
+  dsl::Expression epilogue;   // store, reduce
   std::string variable;       // loop
   Bound lower, upper;         // loop
   std::vector<Op> body;       // loop, branch
@@ -199,7 +215,8 @@ struct Kernel {
   dsl::Extent tile;
   int tile_k = 0;
   dsl::Raster raster;
-  int split_k = 1;  // blocks that share K of one tile
+  int split_k = 1;       // blocks that share K of one tile
+  bool cluster = false;  // they are a cluster
   StreamK stream;
   dsl::Batch batch = dsl::Batch::none;
   ThreadMap map;
@@ -223,6 +240,9 @@ bool awaits_launch_before(const Kernel& kernel);
 /// Element offset of (k, x) within one slot, x along the other axis; the same rule as
 /// dsl::shared_offset.
 int shared_offset(const Storage& ring, int k, int x);
+
+/// Elements of shared memory that rings and exchange take.
+int64_t shared_elements(const Kernel& kernel);
 
 /// Elements from one slot of a ring to the next: rounded up to 16 bytes, so that each is aligned.
 int slot_elements(const Storage& ring);

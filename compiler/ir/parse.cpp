@@ -5,8 +5,8 @@
 
 #include <optional>
 
+#include "compiler/ir/parse_head.h"
 #include "compiler/ir/text.h"
-#include "compiler/ir/tokens.h"
 #include "dsl/cursor.h"
 #include "dsl/lexer.h"
 #include "dsl/parse_expression.h"
@@ -14,9 +14,9 @@
 namespace tilec::ir {
 namespace {
 
-class Parser : Tokens {
+class Parser : HeadParser {
  public:
-  using Tokens::Tokens;
+  using HeadParser::HeadParser;
 
   Kernel kernel();
   bool done() const { return at_end(); }
@@ -25,19 +25,15 @@ class Parser : Tokens {
   }
 
  private:
-  void head(Kernel& kernel);
-  dsl::Extent tile(int& tile_k);  // INTxINTxINT
-  void raster(Kernel& kernel);
-  Storage storage();
-  Axis axis(bool optional);
   Block block(const Kernel& kernel);
   Op op(const Kernel& kernel);
   Op copy_like(const Kernel& kernel, OpKind kind);
   Op assigned(const Kernel& kernel, OpKind kind, const char* sign = "=");
   Op fragment(const Kernel& kernel);
   Op outer(const Kernel& kernel);
-  Op store(const Kernel& kernel);
+  Op store(const Kernel& kernel, OpKind kind);
   Op sum(const Kernel& kernel);
+  Op share(const Kernel& kernel);
   dsl::Expression expression(uint32_t begin, uint32_t end) const;
   Op loop(const Kernel& kernel);
   Op branch(const Kernel& kernel);
@@ -64,7 +60,7 @@ Kernel Parser::kernel() {
   out.synchronised = accept("synchronised");
   expect("{");
   head(out);
-  while (is("global") || is("shared") || is("register")) {
+  while (is("global") || is("shared") || is("exchange") || is("register")) {
     const dsl::Span span = here();
     Storage s = storage();
     if (out.find(s.name) >= 0)
@@ -73,112 +69,6 @@ Kernel Parser::kernel() {
   }
   out.ops = block(out);
   return out;
-}
-
-void Parser::head(Kernel& kernel) {
-  expect("block");
-  kernel.tile = tile(kernel.tile_k);
-  raster(kernel);
-  if (accept("split_k")) {
-    kernel.split_k = number("a number of blocks");
-  } else if (accept("stream_k")) {
-    kernel.stream.tile = tile(kernel.stream.tile_k);
-    expect("starts");
-    kernel.stream.starts = extent();
-  }
-  if (accept("batch")) {
-    kernel.batch = accept("pointers") ? dsl::Batch::pointers : dsl::Batch::strided;
-    if (kernel.batch == dsl::Batch::strided) expect("strided");
-  }
-  expect("threads");
-  expect("warps");
-  kernel.map.warps = extent();
-  expect("lanes");
-  kernel.map.lanes = extent();
-  if (accept("rows")) {
-    kernel.map.order = dsl::LaneOrder::rows;
-  } else if (accept("interleaved")) {
-    kernel.map.order = dsl::LaneOrder::interleaved;
-  } else {
-    expect("columns");
-  }
-  expect("each");
-  kernel.map.each = extent();
-  expect("pieces");
-  kernel.map.pieces = extent();
-}
-
-dsl::Extent Parser::tile(int& tile_k) {
-  const dsl::Extent out = extent();
-  if (!at_cross()) expected("`x` and the slice of K");
-  skip_cross();
-  tile_k = number("the slice of K");
-  return out;
-}
-
-void Parser::raster(Kernel& kernel) {
-  expect("raster");
-  if (accept("rows")) {
-    kernel.raster = {dsl::RasterOrder::rows, 1};
-  } else if (accept("columns")) {
-    kernel.raster = {dsl::RasterOrder::columns, 1};
-  } else {
-    expect("swizzle");
-    kernel.raster = {dsl::RasterOrder::swizzle, number("a number of tile rows")};
-  }
-}
-
-Axis Parser::axis(bool optional) {
-  if (accept("m")) return Axis::m;
-  if (accept("n")) return Axis::n;
-  if (accept("k")) return Axis::k;
-  if (!optional) expected("an axis: `m`, `n` or `k`");
-  return Axis::none;
-}
-
-Storage Parser::storage() {
-  Storage s;
-  const std::string space = name("a storage");
-  s.name = name("a storage name");
-  expect("[");
-  if (space == "global") {
-    s.row_axis = axis(false);
-    expect(",");
-    s.column_axis = axis(false);
-    expect("]");
-    expect("vector");
-    s.vector = number("elements per access");
-    if (accept("parts")) {
-      s.parts = number("a number of parts");
-    } else {
-      s.stretches = accept("stretches");
-    }
-  } else if (space == "shared") {
-    s.space = Space::shared;
-    s.row_axis = axis(false);
-    s.rows = number("a number of rows");
-    expect(",");
-    s.column_axis = axis(false);
-    s.columns = number("a number of columns");
-    expect("]");
-    expect("stages");
-    s.stages = number("a number of slots");
-    expect("stride");
-    s.stride = number("elements from row to row");
-    expect("vector");
-    s.vector = number("elements per access");
-    if (accept("swizzle")) s.swizzle = number("elements per group");
-  } else {
-    s.space = Space::registers;
-    s.row_axis = axis(true);
-    s.rows = number("a number of elements");
-    if (accept(",")) {
-      s.column_axis = axis(false);
-      s.columns = number("a number of elements");
-    }
-    expect("]");
-  }
-  return s;
 }
 
 Block Parser::block(const Kernel& kernel) {
@@ -199,7 +89,9 @@ Op Parser::op(const Kernel& kernel) {
   if (word == "async") return copy_like(kernel, OpKind::async);
   if (word == "fragment") return fragment(kernel);
   if (word == "outer") return outer(kernel);
-  if (word == "store") return store(kernel);
+  if (word == "store") return store(kernel, OpKind::store);
+  if (word == "reduce") return store(kernel, OpKind::reduce);
+  if (word == "share") return share(kernel);
   if (word == "sum") return sum(kernel);
   if (word == "loop") return loop(kernel);
   if (word == "if") return branch(kernel);
@@ -211,6 +103,10 @@ Op Parser::op(const Kernel& kernel) {
   } else if (word == "wait") {
     out.kind = OpKind::wait;
     out.count = number("a number of groups");
+  } else if (word == "cluster_barrier") {
+    out.kind = OpKind::cluster_barrier;
+  } else if (word == "depart") {
+    out.kind = OpKind::depart;
   } else if (word != "barrier") {
     fail("tile-ir-syntax", fmt::format("unknown op `{}`", word), span);
   }
@@ -258,8 +154,8 @@ Op Parser::outer(const Kernel& kernel) {
 }
 
 // The expression runs to the end of its line, or to `guard`.
-Op Parser::store(const Kernel& kernel) {
-  Op out = assigned(kernel, OpKind::store);
+Op Parser::store(const Kernel& kernel, OpKind kind) {
+  Op out = assigned(kernel, kind);
   out.from = storage_name(kernel);
   const uint32_t start = here().end;
   if (!is(":")) expected("`:` and an expression");
@@ -280,6 +176,12 @@ Op Parser::sum(const Kernel& kernel) {
   Op out = assigned(kernel, OpKind::sum);
   out.from = storage_name(kernel);
   out.guard = accept("guard");
+  return out;
+}
+
+Op Parser::share(const Kernel& kernel) {
+  Op out = assigned(kernel, OpKind::share);
+  out.from = storage_name(kernel);
   return out;
 }
 

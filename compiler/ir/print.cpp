@@ -66,6 +66,9 @@ std::string to_text(const Storage& s) {
                          axis_name(s.row_axis), s.rows, axis_name(s.column_axis), s.columns,
                          s.stages, s.stride, s.vector,
                          s.swizzle > 0 ? fmt::format(" swizzle {}", s.swizzle) : "");
+    case Space::exchange:
+      return fmt::format("exchange {}[{} {}, {} {}] vector {}", s.name, axis_name(s.row_axis),
+                         s.rows, axis_name(s.column_axis), s.columns, s.vector);
     case Space::registers:
       if (s.row_axis == Axis::none) return fmt::format("register {}[{}]", s.name, s.rows);
       if (s.column_axis == Axis::none)
@@ -116,7 +119,8 @@ std::string_view to_text(dsl::LaneOrder order) {
 
 // What says which slices of K a block takes.
 std::string share_text(const Kernel& kernel) {
-  if (kernel.split_k > 1) return fmt::format(" split_k {}", kernel.split_k);
+  if (kernel.split_k > 1)
+    return fmt::format(" split_k {}{}", kernel.split_k, kernel.cluster ? " cluster" : "");
   if (!kernel.streams()) return "";
   const StreamK& stream = kernel.stream;
   return fmt::format(" stream_k {}x{}x{} starts {}x{}", stream.tile.m, stream.tile.n, stream.tile_k,
@@ -170,8 +174,15 @@ std::string to_text(const Kernel& kernel, const Op& op) {
     case OpKind::outer:
       return fmt::format("outer {} += {} * {}", name(op.to), name(op.from), name(op.from_n));
     case OpKind::store:
-      return fmt::format("store {} = {} : {}{}", name(op.to), name(op.from),
-                         dsl::to_string(op.epilogue), guard);
+    case OpKind::reduce:
+      return fmt::format("{} {} = {} : {}{}", op.kind == OpKind::store ? "store" : "reduce",
+                         name(op.to), name(op.from), dsl::to_string(op.epilogue), guard);
+    case OpKind::share:
+      return fmt::format("share {} = {}", name(op.to), name(op.from));
+    case OpKind::cluster_barrier:
+      return "cluster_barrier";
+    case OpKind::depart:
+      return "depart";
     case OpKind::sum:
       return fmt::format("sum {} = {}{}", name(op.to), name(op.from), guard);
     case OpKind::loop:

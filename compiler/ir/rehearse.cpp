@@ -32,6 +32,13 @@ struct Held {
   bool read = false;       // read since the last barrier
 };
 
+// What the blocks' exchanges hold; the blocks of a cluster all do the same.
+struct Exchange {
+  bool whole = false;   // all products of each block's share of K
+  bool unseen = false;  // since the last barrier of the cluster
+  bool read = false;    // by other blocks, since then
+};
+
 struct Group {
   std::vector<std::pair<Id, int>> slots;
 };
@@ -47,6 +54,8 @@ class Rehearsal {
     std::string bad = block(kernel_.ops);
     // A tile that one block has all of leaves nothing to add up.
     const int wanted = kernel_.streams() && sums(kernel_) && !case_.in_parts ? 0 : 1;
+    if (bad.empty() && kernel_.synchronised && exchange_.read)
+      bad = "R9: a block ends while others may still read its exchange";
     if (bad.empty() && stores_ != wanted)
       bad = fmt::format("R7: C is stored {} times, and not {}", stores_, wanted);
     if (bad.empty()) return bad;
@@ -125,6 +134,9 @@ class Rehearsal {
                                       : "a copy into the slot is under way";
       return complain("R9", op, why);
     }
+    if (strict && (exchange_.unseen || exchange_.read))
+      return complain("R9", op, "others may still read the exchange in its place");
+    exchange_.whole = false;
     held = {.slice = slice, .under_way = strict && async, .unseen = strict && !async};
     if (async) open_.slots.emplace_back(op.to, slot_number(op.to, op.to_index));
     return "";
@@ -164,15 +176,53 @@ class Rehearsal {
     const bool as_part = kernel_.at(op.to).stretches;
     if (kernel_.streams() && as_part != (case_.in_parts && !summed_))
       return complain("R7", op, as_part ? "C stays a part" : "a part is stored as C");
-    if (!op.guard && !case_.whole && !as_part)
+    std::string bad = all_products(op);
+    if (bad.empty()) bad = touches_c(op);
+    if (!bad.empty()) return bad;
+    ++stores_;
+    return "";
+  }
+
+  std::string all_products(const Op& op) const {
+    const int wanted = case_.slices * kernel_.tile_k;
+    if (summed_ || (products_ == wanted && zeroed_)) return "";
+    return complain("R6", op,
+                    fmt::format("{} of {} products are in the accumulators", products_, wanted));
+  }
+
+  // A fault of what an op that stores C reads or touches.
+  std::string touches_c(const Op& op) const {
+    if (!op.guard && !case_.whole && !kernel_.at(op.to).stretches)
       return complain("R5", op, "an edge block without a guard");
-    if (!summed_ && (products_ != case_.slices * kernel_.tile_k || !zeroed_))
-      return complain("R6", op,
-                      fmt::format("{} of {} products are in the accumulators", products_,
-                                  case_.slices * kernel_.tile_k));
     if (kernel_.synchronised && case_.beta_is_zero && !op.guard &&
         dsl::reads_c(op.epilogue) == dsl::ReadsC::unless_beta_zero)
       return complain("R7", op, "C is read although beta is 0");
+    return "";
+  }
+
+  // Rings lie where the exchange does.
+  std::string share(const Op& op) {
+    if (std::string bad = all_products(op); !bad.empty()) return bad;
+    for (size_t id = 0; id < held_.size(); ++id) {
+      if (kernel_.storage[id].space != Space::shared) continue;
+      for (Held& held : held_[id]) {
+        if (held.read || held.unseen || held.under_way)
+          return complain(
+              "R9", op, fmt::format("`{}` in its place is still in use", kernel_.storage[id].name));
+        held = {};
+      }
+    }
+    if (exchange_.unseen || exchange_.read)
+      return complain("R9", op, "others may still read the exchange");
+    exchange_ = {.whole = true, .unseen = kernel_.synchronised};
+    return "";
+  }
+
+  std::string reduce(const Op& op) {
+    if (exchange_.unseen) return complain("R8", op, "shared since the last `cluster_barrier`");
+    if (!exchange_.whole) return complain("R6", op, "the exchange does not hold all products");
+    if (std::string bad = touches_c(op); !bad.empty()) return bad;
+    exchange_.read = kernel_.synchronised;
     ++stores_;
     return "";
   }
@@ -249,6 +299,17 @@ class Rehearsal {
         return sum(op);
       case OpKind::store:
         return store(op);
+      case OpKind::share:
+        return share(op);
+      case OpKind::reduce:
+        return reduce(op);
+      case OpKind::cluster_barrier:
+        barrier();
+        exchange_.unseen = exchange_.read = false;
+        return "";
+      case OpKind::depart:
+        exchange_.read = false;
+        return "";
       case OpKind::loop:
         return loop(op);
       case OpKind::branch:
@@ -262,7 +323,8 @@ class Rehearsal {
   std::map<std::string, int> variables_;
   std::vector<std::vector<Held>> held_;  // by storage, by slot
   std::vector<Group> groups_;            // committed and not waited for, oldest first
-  Group open_;                           // copies since the last commit
+  Exchange exchange_;
+  Group open_;  // copies since the last commit
   int steps_ = 0;
   bool zeroed_ = false;
   bool summed_ = false;  // the accumulators hold the sum of all parts

@@ -24,6 +24,10 @@ Complaint check_sizes(const Kernel& kernel) {
                    kernel.raster.width, kernel.split_k})
     if (size < 1 || size > kMaxExtent)
       return fmt::format("R4: a size of {} in the head; 1 to {} are allowed", size, kMaxExtent);
+  constexpr int kMostCluster = 8;  // blocks, on every device
+  if (kernel.cluster && (kernel.split_k < 2 || kernel.split_k > kMostCluster || kernel.persistent))
+    return fmt::format("R4: a cluster of {}{} blocks; 2 to {} are allowed, of one tile",
+                       kernel.split_k, kernel.persistent ? " persistent" : "", kMostCluster);
   if (int64_t{map.warps.m} * map.warps.n * map.lanes.m * map.lanes.n > kMaxThreads)
     return fmt::format("R4: {} threads; at most {} are allowed", map.threads(), kMaxThreads);
   if (const StreamK& stream = kernel.stream; kernel.streams())
@@ -69,6 +73,19 @@ Complaint check_ring(const Kernel& kernel, const Storage& s) {
   return "";
 }
 
+// One of each block of a cluster, for all of its tile, in pieces that lie next to each other in C.
+Complaint check_exchange(const Kernel& kernel, const Storage& s) {
+  if (!kernel.cluster)
+    return fmt::format("R3: exchange `{}` of blocks that are no cluster", s.name);
+  if (s.row_axis == Axis::m && s.column_axis == Axis::n && s.rows == kernel.tile.m &&
+      s.columns == kernel.tile.n && kernel.map.pieces.n % s.vector == 0)
+    return "";
+  return fmt::format(
+      "R3: exchange `{}` holds {} x {} in vectors of {}; a tile is {} x {} in pieces "
+      "of {}",
+      s.name, s.rows, s.columns, s.vector, kernel.tile.m, kernel.tile.n, kernel.map.pieces.n);
+}
+
 Complaint check_axis(const char* axis, int tile, int warps, int lanes, int each, int pieces) {
   if (int64_t{warps} * lanes * each != tile)
     return fmt::format("R3: along {}: {} warps x {} lanes x {} elements are not the tile's {}",
@@ -94,6 +111,7 @@ Complaint check_storage(const Kernel& kernel) {
     if (!bad.empty()) return bad;
     if (!names.insert(s.name).second) return fmt::format("R1: two storages named `{}`", s.name);
     if (s.space == Space::shared) bad = check_ring(kernel, s);
+    if (s.space == Space::exchange) bad = check_exchange(kernel, s);
     if (s.space == Space::registers && s.row_axis != Axis::none) {
       const bool accumulators = s.column_axis != Axis::none;
       const int rows = s.row_axis == Axis::m ? map.each.m : map.each.n;
@@ -106,7 +124,17 @@ Complaint check_storage(const Kernel& kernel) {
 }
 
 // What an op wants of the storages it names.
-enum class Want { staging, fragment_m, fragment_n, fragment, accumulators, ring, operand, c };
+enum class Want {
+  staging,
+  fragment_m,
+  fragment_n,
+  fragment,
+  accumulators,
+  ring,
+  exchange,
+  operand,
+  c
+};
 
 bool satisfies(const Storage& s, Want want) {
   const bool registers = s.space == Space::registers;
@@ -124,6 +152,8 @@ bool satisfies(const Storage& s, Want want) {
       return registers && s.row_axis == Axis::m && s.column_axis == Axis::n;
     case Want::ring:
       return s.space == Space::shared;
+    case Want::exchange:
+      return s.space == Space::exchange;
     case Want::operand:
       return s.space == Space::global && is_slice_axes(s.row_axis, s.column_axis);
     case Want::c:
@@ -184,8 +214,9 @@ class Structure {
                        kernel_.at(op.to).rows, map.passes, map.vector);
   }
 
-  // What only a part of K went into must not be taken for C.
+  // What only a part of K went into must not be taken for C; a cluster's sum is C.
   Complaint parts_of_split(const Op& op) const {
+    if (op.kind == OpKind::reduce && kernel_.at(op.to).parts == 1) return "";
     if (kernel_.at(op.to).parts == kernel_.split_k &&
         (kernel_.streams() || !kernel_.at(op.to).stretches))
       return "";
@@ -246,6 +277,18 @@ class Structure {
       case OpKind::store:
         if (all({want(op, op.to, Want::c), want(op, op.from, Want::accumulators)}))
           all({parts_of_split(op)});
+        break;
+      case OpKind::share:
+        all({want(op, op.to, Want::exchange), want(op, op.from, Want::accumulators)});
+        break;
+      case OpKind::reduce:
+        if (all({want(op, op.to, Want::c), want(op, op.from, Want::exchange)}))
+          all({parts_of_split(op)});
+        break;
+      case OpKind::cluster_barrier:
+      case OpKind::depart:
+        if (!kernel_.cluster)
+          bad = fmt::format("R3: `{}` of blocks that are no cluster", describe(op));
         break;
       case OpKind::loop:
         return check_loop(op);

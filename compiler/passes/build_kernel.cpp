@@ -74,6 +74,7 @@ ir::Kernel head(const dsl::Spec& spec, const dsl::Derived& derived, dsl::Batch b
   kernel.tile_k = spec.tile_k;
   kernel.raster = spec.raster;
   kernel.split_k = spec.split_k;
+  kernel.cluster = spec.cluster > 1;
   if (spec.stream_k) kernel.stream = stream_of(spec, derived);
   kernel.persistent = spec.persistent;
   kernel.staged_store = spec.staged_store;
@@ -95,17 +96,27 @@ auto adder(ir::Kernel& kernel) {
 }
 
 // Where the accumulators go: to C; or, where blocks share K, a part of C to a workspace; with
-// stream_k to the one or the other.
+// stream_k to the one or the other. A cluster adds up its parts itself, by way of an exchange.
 struct Results {
   ir::Id c = -1;
   ir::Id w = -1;
+  ir::Id exchange = -1;
 };
 
 Results add_results(ir::Kernel& kernel, const dsl::Spec& spec, int vector_c) {
   const auto add = adder(kernel);
   Results out;
-  if (spec.split_k == 1) out.c = add(global("c", Axis::m, Axis::n, vector_c));
-  if (spec.split_k == 1 && !spec.stream_k) return out;
+  const bool part = spec.leaves_parts() && !spec.stream_k;
+  if (!part) out.c = add(global("c", Axis::m, Axis::n, vector_c));
+  if (spec.cluster > 1)
+    out.exchange = add({.name = "x",
+                        .space = ir::Space::exchange,
+                        .row_axis = Axis::m,
+                        .column_axis = Axis::n,
+                        .rows = spec.tile.m,
+                        .columns = spec.tile.n,
+                        .vector = dsl::widest_vector(kWidestVector, kernel.map.pieces.n)});
+  if (!spec.leaves_parts()) return out;
   Storage workspace = global("w", Axis::m, Axis::n, spec.stream_k ? vector_of_sum(spec) : vector_c);
   workspace.parts = spec.split_k;
   workspace.stretches = spec.stream_k;
@@ -113,12 +124,15 @@ Results add_results(ir::Kernel& kernel, const dsl::Spec& spec, int vector_c) {
   return out;
 }
 
-ir::Op store_results(const Results& results, ir::Id acc, const dsl::Expression& epilogue) {
+ir::Block store_results(const Results& results, ir::Id acc, const dsl::Expression& epilogue) {
+  if (results.exchange >= 0)
+    return {make_share(results.exchange, acc),
+            make_reduce(results.c, results.exchange, epilogue, true)};
   ir::Op part = make_store(results.w, acc, dsl::Expression{}, true);
   ir::Op whole = make_store(results.c, acc, epilogue, true);
-  if (results.c < 0) return part;
-  if (results.w < 0) return whole;
-  return make_branch({.kind = ir::ConditionKind::in_parts}, {part}, {whole});
+  if (results.c < 0) return {part};
+  if (results.w < 0) return {whole};
+  return {make_branch({.kind = ir::ConditionKind::in_parts}, {part}, {whole})};
 }
 
 }  // namespace
@@ -159,8 +173,8 @@ ir::Kernel build_kernel(const dsl::Spec& spec, const dsl::Derived& derived, dsl:
                             {make_fragment(fa, {from_a, i}, k, direct),
                              make_fragment(fb, {from_b, i}, k, direct), make_outer(acc, fa, fb)}));
   kernel.ops = {make_zero(acc),
-                make_loop("i", {ir::BoundKind::number, 0}, {ir::BoundKind::slices, 0}, slice),
-                store_results(results, acc, spec.epilogue)};
+                make_loop("i", {ir::BoundKind::number, 0}, {ir::BoundKind::slices, 0}, slice)};
+  for (ir::Op& op : store_results(results, acc, spec.epilogue)) kernel.ops.push_back(std::move(op));
   return kernel;
 }
 

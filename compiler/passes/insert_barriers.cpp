@@ -1,7 +1,8 @@
 // Adds a `barrier` before each op that would race on shared memory with an op since the last one.
 //   in:  every shared access names its ring and its slot; copies have their waits
 //   out: the kernel is `synchronised`: between two accesses of one slot by different threads, at
-//        least one of them a write, there is a barrier, after the wait if the write is async
+//        least one of them a write, there is a barrier, after the wait if the write is async; a
+//        barrier of the cluster before its blocks read what the others shared, and `depart` behind
 // Runs last; nothing later may reorder accesses.
 //
 // Slots are told apart by their offset from the loop variable: in trip i, slots i and i + 1 of a
@@ -45,6 +46,8 @@ struct State {
   Accesses writes;  // since the last barrier: puts, and async copies that were waited for
   Accesses open;    // async copies since the last commit
   std::vector<Accesses> groups;  // committed and not waited for, newest first
+  bool shared = false;           // since the last barrier of the cluster
+  bool reduced = false;          // others' exchanges were read since then
 };
 
 template <class F>
@@ -54,7 +57,8 @@ State each_access(const State& state, F change) {
     for (const Access& a : accesses) out.insert(change(a));
     return out;
   };
-  State out{apply(state.reads), apply(state.writes), apply(state.open), {}};
+  State out{apply(state.reads), apply(state.writes), apply(state.open), {},
+            state.shared,       state.reduced};
   for (const Accesses& group : state.groups) out.groups.push_back(apply(group));
   return out;
 }
@@ -63,10 +67,17 @@ State join(State a, const State& b) {
   a.reads.insert(b.reads.begin(), b.reads.end());
   a.writes.insert(b.writes.begin(), b.writes.end());
   a.open.insert(b.open.begin(), b.open.end());
+  a.shared = a.shared || b.shared;
+  a.reduced = a.reduced || b.reduced;
   a.groups.resize(std::max(a.groups.size(), b.groups.size()));
   for (size_t i = 0; i < b.groups.size(); ++i)
     a.groups[i].insert(b.groups[i].begin(), b.groups[i].end());
   return a;
+}
+
+bool reduces(const ir::Op& op) {
+  return op.kind == ir::OpKind::reduce || std::ranges::any_of(op.body, reduces) ||
+         std::ranges::any_of(op.otherwise, reduces);
 }
 
 class Inserter {
@@ -76,6 +87,8 @@ class Inserter {
   ir::Block block(const ir::Block& ops, State& state) const {
     ir::Block out;
     for (const ir::Op& op : ops) {
+      // Before a branch, not in each of its arms.
+      if (state.shared && reduces(op)) cluster_barrier(state, out);
       if (op.kind == ir::OpKind::loop) {
         ir::Op looped = loop(op, state, out);
         out.push_back(std::move(looped));
@@ -94,6 +107,13 @@ class Inserter {
     return out;
   }
 
+  static void cluster_barrier(State& state, ir::Block& out) {
+    out.push_back(make_cluster_barrier());
+    state.reads.clear();
+    state.writes.clear();
+    state.shared = state.reduced = false;
+  }
+
  private:
   bool is_ring(ir::Id id) const { return id >= 0 && kernel_.at(id).space == ir::Space::shared; }
   static Access access(ir::Id ring, const ir::Index& at) { return {ring, at.variable, at.offset}; }
@@ -105,6 +125,8 @@ class Inserter {
       const Access written = access(op.to, op.to_index);
       return meets_any(kernel_, written, state.reads) || meets_any(kernel_, written, state.writes);
     }
+    // The exchange lies where the rings do.
+    if (op.kind == ir::OpKind::share) return !state.reads.empty() || !state.writes.empty();
     return false;
   }
 
@@ -112,6 +134,12 @@ class Inserter {
     switch (op.kind) {
       case ir::OpKind::fragment:
         if (is_ring(op.from)) state.reads.insert(access(op.from, op.from_index));
+        break;
+      case ir::OpKind::share:
+        state.shared = true;
+        break;
+      case ir::OpKind::reduce:
+        state.reduced = true;
         break;
       case ir::OpKind::put:
         state.writes.insert(access(op.to, op.to_index));
@@ -195,6 +223,7 @@ ir::Kernel insert_barriers(const ir::Kernel& kernel) {
   ir::Kernel out = kernel;
   State state;
   out.ops = Inserter(kernel).block(kernel.ops, state);
+  if (state.reduced) out.ops.push_back(make_depart());
   out.synchronised = true;
   return out;
 }

@@ -94,6 +94,27 @@ ir::Op make_store(ir::Id to, ir::Id from, const dsl::Expression& epilogue, bool 
   return op;
 }
 
+ir::Op make_share(ir::Id exchange, ir::Id accumulators) {
+  ir::Op op = make(ir::OpKind::share);
+  op.to = exchange;
+  op.from = accumulators;
+  return op;
+}
+
+ir::Op make_reduce(ir::Id to, ir::Id exchange, const dsl::Expression& epilogue, bool guard) {
+  ir::Op op = make_store(to, exchange, epilogue, guard);
+  op.kind = ir::OpKind::reduce;
+  return op;
+}
+
+ir::Op make_cluster_barrier() {
+  return make(ir::OpKind::cluster_barrier);
+}
+
+ir::Op make_depart() {
+  return make(ir::OpKind::depart);
+}
+
 ir::Op make_loop(const std::string& variable, ir::Bound lower, ir::Bound upper, ir::Block body) {
   ir::Op op = make(ir::OpKind::loop);
   op.variable = variable;

@@ -23,6 +23,10 @@ ir::Op make_fragment(ir::Id to, const Place& from, const ir::Index& k, bool guar
 ir::Op make_outer(ir::Id accumulators, ir::Id m, ir::Id n);
 ir::Op make_sum(ir::Id accumulators, ir::Id parts, bool guard);
 ir::Op make_store(ir::Id to, ir::Id from, const dsl::Expression& epilogue, bool guard);
+ir::Op make_share(ir::Id exchange, ir::Id accumulators);
+ir::Op make_reduce(ir::Id to, ir::Id exchange, const dsl::Expression& epilogue, bool guard);
+ir::Op make_cluster_barrier();
+ir::Op make_depart();
 ir::Op make_loop(const std::string& variable, ir::Bound lower, ir::Bound upper, ir::Block body);
 ir::Op make_branch(const ir::Condition& condition, ir::Block body, ir::Block otherwise = {});
 

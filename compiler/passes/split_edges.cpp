@@ -24,6 +24,7 @@ bool walks_slices(const ir::Op& op) {
 
 // Stretches of a workspace have no edges.
 bool has_edges(const ir::Kernel& kernel, const ir::Op& op) {
+  if (op.kind == ir::OpKind::reduce) return true;
   if (op.kind == ir::OpKind::store) return !kernel.at(op.to).stretches;
   return op.kind == ir::OpKind::sum && !kernel.at(op.from).stretches;
 }

@@ -15,8 +15,8 @@ ir::Block split(const ir::Block& block) {
   for (ir::Op op : block) {
     op.body = split(op.body);
     op.otherwise = split(op.otherwise);
-    if (op.kind == ir::OpKind::store && !op.guard &&
-        dsl::reads_c(op.epilogue) == dsl::ReadsC::unless_beta_zero) {
+    const bool stores = op.kind == ir::OpKind::store || op.kind == ir::OpKind::reduce;
+    if (stores && !op.guard && dsl::reads_c(op.epilogue) == dsl::ReadsC::unless_beta_zero) {
       ir::Op without_c = op;
       without_c.epilogue = dsl::with_beta_zero(op.epilogue);
       out.push_back(make_branch(beta_is_zero, {without_c}, {op}));

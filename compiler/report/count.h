@@ -18,6 +18,7 @@ struct WorkOfThread {
   int tile_k = 1;             // k of a slice
   double ideal_share = 0;     // from the spec alone
   bool copies_slices = true;  // false: fragments are loaded straight from global memory
+  int reduce_trips = 1;       // round the loop in which a cluster's block adds up its tile
   std::vector<bool> avoided;  // by instruction: of an arm that a whole tile does not take
 };
 

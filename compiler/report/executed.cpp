@@ -88,7 +88,7 @@ std::optional<Executed> count_executed(std::span<const Instruction> instructions
   const double per_slice = double(work.fma_per_k) * work.tile_k;
   std::vector<double> times(flow.blocks.size(), 0);  // how often each block is passed
   for (const auto* blocks : {&way->before, &way->between, &way->after})
-    for (const size_t block : *blocks) times[block] = 1;
+    for (const size_t block : *blocks) times[block] += 1;
   const auto set_loop = [&](const sass::Loop& loop, double trips) {
     for (const size_t block : loop.blocks) times[block] = trips;
   };

@@ -123,6 +123,13 @@ std::optional<Executed> executed_at(const dsl::GemmShape& shape, const Artifact&
   return out;
 }
 
+int reduce_trips(const Artifact& artifact) {
+  constexpr int kWidestVector = 4;
+  if (artifact.spec.cluster == 1) return 1;
+  const int vector = dsl::widest_vector(kWidestVector, artifact.derived.n.piece);
+  return dsl::pieces_of(artifact.spec.thread, vector, artifact.spec.cluster).trips();
+}
+
 // What is known without a cubin.
 Report report_of_spec(const Artifact& artifact, const Target& target) {
   Report report{.spec = dsl::format(artifact.spec),
@@ -166,6 +173,7 @@ dsl::Result<Report> build_report(const Artifact& artifact, const Target& target,
       .tile_k = artifact.spec.tile_k,
       .ideal_share = artifact.derived.ideal_share,
       .copies_slices = artifact.spec.copy != dsl::CopyMode::none,
+      .reduce_trips = reduce_trips(artifact),
       .avoided = avoided_by_whole_tiles(instructions, kernel.lines, artifact.tile)};
   // The cubin's own record is what the driver loads by; the assembler's words come second.
   if (kernel.registers > 0) report.registers = kernel.registers;

@@ -18,8 +18,9 @@ constexpr int kBypasses = 4;        // registers' worth: 16-byte copies do not p
 constexpr double kLineBytes = 128;  // of the first-level cache; one tag is looked up a cycle
 // Low 9 bits of the opcodes that need a closer look.
 constexpr uint16_t kImad = 0x024, kImadWide = 0x025, kImadHigh = 0x027, kDepbar = 0x11a,
-                   kBar = 0x11d, kShfl = 0x189, kLdgsts = 0x1ae, kLdgdepbar = 0x1af, kFfma2 = 0x049,
-                   kLdc = 0x182, kS2r = 0x119;
+                   kLd = 0x180, kUcgabar = 0x1c7, kBar = 0x11d, kShfl = 0x189, kLdgsts = 0x1ae,
+                   kLdgdepbar = 0x1af, kFfma2 = 0x049, kLdc = 0x182, kS2r = 0x119;
+constexpr int kWaitForm = 6;  // UCGABAR_WAIT; the others only arrive
 
 // What is known of a kernel's accesses from its spec.
 struct Accesses {
@@ -234,6 +235,9 @@ void fill_memory(Step& step, const Instruction& instruction, Class kind, const A
   step.latency = kind == Class::spill ? rates.l1_latency : rates.memory_latency;
   if (kind == Class::spill) step.bytes = 0;
   step.stores = kind == Class::store;
+  // By the road that data of the second-level cache takes, and half as far.
+  if (code == kLd && line.find("reduce ") != std::string_view::npos)
+    step.latency = rates.cluster_latency;
   if (!accesses.copies && kind == Class::fragment_load) {
     // Straight from global memory: neighbours share a line or not, and what was loaded stays in
     // the first-level cache for the other warps.
@@ -263,7 +267,7 @@ Step step_of(const Instruction& instruction, uint32_t index, const PredictionInp
   if (step.pipe == Pipe::special) step.latency = 20;
   const uint16_t code = instruction.opcode->code;
   if (code == kS2r || code == kLdc) step.latency = target.rates.shared_latency;
-  step.syncs = code == kBar;
+  step.syncs = code == kBar || (code == kUcgabar && sass::form_of(instruction.word) == kWaitForm);
   step.ends_group = code == kLdgdepbar;
   if (code == kDepbar) step.waits_groups = static_cast<int>(sass::bits(instruction.word, 38, 6));
   for (const sass::RegisterUse& use : instruction.registers())

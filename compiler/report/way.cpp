@@ -91,6 +91,19 @@ std::optional<size_t> find_rest_loop(std::span<const Instruction> instructions,
   return best;
 }
 
+// A whole tile passes one loop behind the steady one: that of a cluster's sum.
+void repeat_sum(const sass::Flow& flow, const sass::Loop& steady, int trips,
+                std::vector<size_t>& after) {
+  for (const sass::Loop& loop : flow.loops) {
+    const auto first = std::ranges::find(after, loop.header);
+    if (loop.contains(steady.header) || first == after.end()) continue;
+    const std::vector<size_t> again = loop.blocks;
+    for (int trip = 1; trip < trips; ++trip)
+      after.insert(std::ranges::find(after, loop.header), again.begin(), again.end());
+    return;
+  }
+}
+
 }  // namespace
 
 int multiply_adds_of(std::span<const Instruction> instructions, const sass::Flow& flow,
@@ -165,6 +178,7 @@ std::optional<Way> find_way(std::span<const Instruction> instructions, const sas
   const size_t last = way.takes_rest ? flow.loops[*way.rest].header : steady.header;
   if (way.takes_rest) way.between = walk(steady.header, last);
   way.after = walk(last, std::nullopt);
+  if (work.reduce_trips > 1) repeat_sum(flow, steady, work.reduce_trips, way.after);
 
   // Whole slices outside of the loop were peeled from it; what is less belongs to the epilogue.
   const double per_slice = double(work.fma_per_k) * work.tile_k;

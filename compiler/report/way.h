@@ -16,7 +16,7 @@ struct Way {
   std::optional<size_t> rest;   // the loop for what is left of K, and for blocks at edges
   std::vector<size_t> before;   // from the entry to the steady loop, loops left out
   std::vector<size_t> between;  // from the steady loop to the rest loop; empty if not taken
-  std::vector<size_t> after;    // from there to an exit
+  std::vector<size_t> after;    // from there to an exit; several times what a cluster's sum repeats
   bool takes_rest = false;      // whether K leaves a remainder that the rest loop does
   double slices = 0;            // of K, that the steady loop (with the loop round it) does
   double rest_slices = 0;       // that the rest loop does

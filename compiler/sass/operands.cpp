@@ -19,7 +19,8 @@ using enum Timing;
 //   E      pair written at 16, F pair read at 64    S      one or a pair at 16 by the size field
 //   m s    where bit 91 is set, a uniform register of the address at bit 32, 64
 //   n t    where bit 91 is set, a descriptor (a uniform pair) at bit 32, 64
-//   1      general operands of width `varies` are one register each
+//   P      all predicates read                      0      no general registers, whatever
+//   opcodes.cpp 1      general operands of width `varies` are one register each
 //
 // `uniform`: the operation runs in the uniform datapath, its predicates are uniform ones.
 struct Row {
@@ -36,6 +37,7 @@ struct Row {
 // clang-format off
 constexpr auto kRows = std::to_array<Row>({
     {0x002, "1456",    "",       none},                            // MOV
+    {0x003, "4",       "P",      none},                            // P2R
     {0x005, "4",       "",       none},                            // CS2R
     {0x007, "1456",    "p",      none},                            // SEL
     {0x008, "1456",    "p",      none},                            // FSEL
@@ -97,13 +99,17 @@ constexpr auto kRows = std::to_array<Row>({
     {0x188, "1",       "",       shared_write},                    // STS
     {0x188, "4",       "s",      shared_write},                    // STS
     {0x18e, "4",       "t1",     atomic},                          // RED
+    {0x18f, "4",       "0",      fence},                           // CCTL.IVALL
     {0x192, "4",       "",       fence},                           // MEMBAR
     {0x1a6, "4",       "t1",     atomic},                          // REDG
+    {0x1ab, "2",       "",       fence, fixed, false, 90},         // CGAERRBAR
     {0x1ab, "4",       "",       fence},                           // ERRBAR
     {0x1ae, "7",       "pt",     async_copy},                      // LDGSTS
     {0x1af, "4",       "",       async_commit, variable},          // LDGDEPBAR
     {0x1c2, "1",       "D",      none, variable, false, 80, 89},   // R2UR
     {0x1c3, "4",       "D",      none, variable},                  // S2UR
+    {0x1c6, "1",       "",       cluster_barrier, fixed, false, 90},   // FENCE.VIEW.ASYNC
+    {0x1c7, "46",      "",       cluster_barrier, fixed, false, 90},  // UCGABAR_ARV, _WAIT
 });
 // clang-format on
 
@@ -137,6 +143,9 @@ void add_field(Operands& out, char letter, Word word, bool is_uniform_row) {
   const bool has_uniform = bits(word, 91, 1) != 0;
   const bool is_immediate = form_of(word) == 4;  // in place of B
   switch (letter) {
+    case 'P':
+      for (int i = 0; i < kTruePredicate; ++i) add(out, false, File::predicate, i);
+      return;
     case 'u':
       return add(out, true, predicates, field(word, 81, 3));
     case 'v':
@@ -190,6 +199,7 @@ bool is_covered(const Instruction& instruction, const Row& row) {
   const std::string_view fields = row.fields;
   const bool takes_uniform = row.uniform || fields.find_first_of("mnst") != std::string_view::npos;
   const bool in_form = has_operand_forms(*instruction.opcode) && (form == 6 || form == 7);
+  if (row.effect == cluster_barrier) return true;  // which has no operand: bit 91 is another's
   if (has_uniform && !takes_uniform && !in_form) return false;  // c[][UR], cx[UR][]
   if (!has_uniform && in_form && !row.uniform) return false;
   switch (row.code) {
@@ -200,6 +210,8 @@ bool is_covered(const Instruction& instruction, const Row& row) {
       return bits(word, 72, 8) < 0x50 || bits(word, 72, 8) > 0x5f;
     case 0x11d:  // BAR.SYNC on all threads: no reduction, no predicate
       return bits(word, 77, 3) == 0 && bits(word, 87, 4) == 0;
+    case 0x18f:  // CCTL.IVALL: others name an address
+      return bits(word, 87, 4) == 4 && bits(word, 72, 1) == 0 && bits(word, 24, 8) == 0xff;
     case 0x144:  // CALL.REL.NOINC jumps; others come back
       return bits(word, 84, 3) == 4;
     case 0x181:  // a predicate written
@@ -226,6 +238,7 @@ bool Operands::reads_late() const {
     case async_commit:
     case async_wait:
     case block_barrier:
+    case cluster_barrier:
     case fence:
     case control:
       return false;
@@ -240,7 +253,7 @@ Operands operands_of(const Instruction& instruction) {
   const int form = form_of(instruction.word);
   const Row* row = find_row(*instruction.opcode, form);
   if (row == nullptr) return out;
-  const bool one_each = row->fields.find('1') != std::string_view::npos;
+  const bool one_each = row->fields.find_first_of("01") != std::string_view::npos;
   out.known = (instruction.registers_known || one_each) && is_covered(instruction, *row) &&
               is_guard_known(instruction, *row);
   out.effect = row->effect;

@@ -57,13 +57,14 @@ enum class Effect : uint8_t {
   global_write,
   local_read,
   local_write,
-  atomic,         // reads and writes global memory
-  async_copy,     // LDGSTS: global to shared memory, done later
-  async_commit,   // LDGDEPBAR: a scoreboard counts the copies so far
-  async_wait,     // DEPBAR: until that scoreboard has counted down
-  block_barrier,  // BAR.SYNC
-  fence,          // MEMBAR, ERRBAR
-  control,        // BRA, CALL.REL.NOINC, EXIT, and the convergence barriers BSSY and BSYNC
+  atomic,           // reads and writes global memory
+  async_copy,       // LDGSTS: global to shared memory, done later
+  async_commit,     // LDGDEPBAR: a scoreboard counts the copies so far
+  async_wait,       // DEPBAR: until that scoreboard has counted down
+  block_barrier,    // BAR.SYNC
+  cluster_barrier,  // UCGABAR_ARV, UCGABAR_WAIT, and FENCE.VIEW before them
+  fence,            // MEMBAR, ERRBAR, CGAERRBAR, CCTL.IVALL
+  control,          // BRA, CALL.REL.NOINC, EXIT, and the convergence barriers BSSY and BSYNC
 };
 
 struct Operands {

@@ -15,15 +15,16 @@ constexpr int kFunction = 2;              // STT_FUNC
 constexpr uint64_t kSymbolBytes = 24;
 
 // Attributes of .nv.info.KERNEL (cubin.cpp says how they stand there). Two hold offsets of
-// instructions among those seen in the kernels of all examples for sm_80 to sm_90a: of EXITs, and
-// of places where lanes of a warp wait for each other. Beside the latter stands, for each place,
-// the register with the lanes' mask; all bits are set where the mask is a constant.
+// instructions among those seen in the kernels of all examples for sm_80 to sm_90a, and of clusters
+// (0x3d: blocks along each axis, 0x3e: a flag): of EXITs, and of places where lanes of a warp wait
+// for each other. Beside the latter stands, for each place, the register with the lanes' mask; all
+// bits are set where the mask is a constant.
 constexpr auto kOffsets = std::to_array<uint8_t>({0x1c, 0x28});
 constexpr uint8_t kMaskRegisters = 0x29;
 constexpr uint32_t kConstantMask = 0xffffffff;
 constexpr uint8_t kRegisterCount = 0x2f;
 constexpr auto kWithoutOffsets = std::to_array<uint8_t>(
-    {0x05, 0x0a, 0x10, 0x17, 0x19, 0x1b, 0x1e, 0x35, 0x36, 0x37, 0x4c, 0x50, 0x5f});
+    {0x05, 0x0a, 0x10, 0x17, 0x19, 0x1b, 0x1e, 0x35, 0x36, 0x37, 0x3d, 0x3e, 0x4c, 0x50, 0x5f});
 constexpr uint8_t kSizedFormat = 4;
 
 dsl::Error not_editable(std::string what) {

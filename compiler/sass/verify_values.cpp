@@ -50,6 +50,7 @@ std::span<const size_t> changed_by(Effect effect, bool slots_apart) {
       return kAll;
     case Effect::atomic:
     case Effect::block_barrier:
+    case Effect::cluster_barrier:
     case Effect::fence:
       return kAll;
     default:

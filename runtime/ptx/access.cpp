@@ -4,6 +4,7 @@
 
 #include "runtime/ptx/access_checks.h"
 #include "runtime/ptx/atomics.h"
+#include "runtime/ptx/cluster.h"
 
 namespace tilec::ptx {
 namespace {
@@ -48,6 +49,35 @@ void access_space(const Op& op, Lanes& lanes) {
   access_in<kCount, kCheck>(op, lanes, access, kSpace, places, lanes.mask);
 }
 
+// Addresses of shared memory in the cluster: lanes that go to one block go together.
+template <bool kCount, bool kCheck>
+void access_cluster(const Op& op, Lanes& lanes, const Access& access, const Places& places,
+                    uint32_t mask) {
+  uint32_t left = mask;
+  while (left != 0) {
+    const uint64_t block = places[first_lane(left)] / kRankUnit;
+    uint32_t there = 0;
+    for (uint32_t others = left; others != 0; others &= others - 1)
+      if (places[first_lane(others)] / kRankUnit == block) there |= others & (0 - others);
+    left &= ~there;
+    if (block == 0) {
+      access_in<kCount, kCheck>(op, lanes, access, Space::shared, places, there);
+      continue;
+    }
+    Places moved;
+    shift(places, 0 - block * kRankUnit, moved);
+    access_other_block(op, lanes, moved, there, block - 1, kCount, kCheck);
+  }
+}
+
+template <bool kCount, bool kCheck>
+void access_shared_of_cluster(const Op& op, Lanes& lanes) {
+  const Access& access = lanes.code->accesses[op.extra];
+  Places places;
+  places_of(lanes, access.address, access.wide_address, access.offset, places);
+  access_cluster<kCount, kCheck>(op, lanes, access, places, lanes.mask);
+}
+
 // Generic addresses: each lane's window decides; lanes in one space go together.
 template <bool kCount, bool kCheck>
 void access_generic(const Op& op, Lanes& lanes) {
@@ -62,7 +92,7 @@ void access_generic(const Op& op, Lanes& lanes) {
   const uint32_t mask = lanes.mask;
   access_in<kCount, kCheck>(op, lanes, access, Space::global, places, mask & ~shared & ~local);
   shift(places, 0 - kSharedWindow, moved);
-  access_in<kCount, kCheck>(op, lanes, access, Space::shared, moved, mask & shared);
+  access_cluster<kCount, kCheck>(op, lanes, access, moved, mask & shared);
   shift(places, 0 - kLocalWindow, moved);
   access_in<kCount, kCheck>(op, lanes, access, Space::local, moved, mask & local);
 }
@@ -149,6 +179,7 @@ Handler pick(const Access& access) {
   if (access.kind == AccessKind::async_copy) return copy_async<kCount, kCheck>;
   switch (access.space) {
     case Space::shared:
+      if (access.of_cluster) return access_shared_of_cluster<kCount, kCheck>;
       return access_space<kCount, kCheck, Space::shared>;
     case Space::local:
       return access_space<kCount, kCheck, Space::local>;

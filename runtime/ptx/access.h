@@ -18,4 +18,8 @@ void add_request(MemoryCounts& counts, const Pattern& pattern, const Places& pla
 uint32_t place(const Op& op, Lanes& lanes, uint32_t access_index, Space space, const Places& places,
                uint32_t mask, uint32_t bytes, bool write, Places& hosts);
 
+/// The lanes of `mask` whose places lie in `size` bytes of a block's shared memory; reports others.
+uint32_t place_in_shared(const Op& op, Lanes& lanes, const Places& places, uint32_t mask,
+                         uint32_t bytes, uint64_t size);
+
 }  // namespace tilec::ptx

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "runtime/ptx/cluster.h"
 #include "runtime/ptx/global_shadow.h"
 
 namespace tilec::ptx {
@@ -15,7 +16,9 @@ void report(const Op& op, Lanes& lanes, const std::vector<Clash>& clashes, uint3
                     .bytes = static_cast<int>(bytes)};
     if (clash.with.op != kNone)
       trouble.clash = {.op = clash.with.op,
-                       .block = run.block(),
+                       .block = clash.with.rank == Accessor::kOwnBlock
+                                    ? run.block()
+                                    : run.cluster()->block(clash.with.rank).block(),
                        .thread = clash.with.warp * uint32_t{kLanes} + clash.with.lane};
     run.found(clash.kind, op, *lanes.warp, 1u << clash.lane, trouble);
   }

@@ -212,10 +212,11 @@ void BlockRun::report_stuck() {
   for (Warp& warp : warps_)
     for (const Waiting& waiting : warp.waiting) {
       const bool of_warp = waiting.barrier == kCollective;
+      const char* others = of_warp                              ? "lanes that it names"
+                           : waiting.barrier == kClusterBarrier ? "threads of the cluster"
+                                                                : "threads";
       found(of_warp ? FindingKind::deadlock : FindingKind::missed_barrier, launch_.ops[waiting.op],
-            warp, waiting.mask,
-            {.detail = of_warp ? "the other lanes that it names never come here"
-                               : "the other threads never come here"});
+            warp, waiting.mask, {.detail = fmt::format("the other {} never come here", others)});
     }
 }
 

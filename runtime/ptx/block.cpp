@@ -82,7 +82,7 @@ void BlockRun::note_sync() {
 void BlockRun::begin(uint64_t block) {
   block_ = block;
   executed_ = 0;
-  stop_ = false;
+  stop_ = ended_ = false;
   round_ = 0;
   std::iota(order_.begin(), order_.end(), 0U);
   start();
@@ -90,6 +90,7 @@ void BlockRun::begin(uint64_t block) {
 
 bool BlockRun::advance(uint64_t instructions) {
   const uint64_t until = executed_ + instructions;
+  const uint64_t before = executed_;
   while (!stop_) {
     bool progress = false;
     bool left = false;
@@ -107,13 +108,19 @@ bool BlockRun::advance(uint64_t instructions) {
     }
     if (!left) break;
     if (!progress && !stop_) {
+      if (waits_for_cluster()) {
+        idle_ = executed_ == before;
+        return false;
+      }
       report_stuck();
       break;
     }
-    if (executed_ >= until && !stop_) return false;
+    if (executed_ >= until && !stop_) {
+      idle_ = false;
+      return false;
+    }
   }
-  ++counts.run_blocks;
-  counts.warps += warps_.size();
+  end();
   return true;
 }
 
@@ -127,6 +134,12 @@ void BlockRun::start() {
   std::fill(local_.begin(), local_.end(), std::byte{0xFF});
   std::fill(local_written_.begin(), local_written_.end(), 0);
   if (shared_shadow_) shared_shadow_->reset();
+  if (cluster_shadow_) cluster_shadow_->reset();
+  std::fill(arrivals_.begin(), arrivals_.end(), 0);
+  std::fill(waits_.begin(), waits_.end(), 0);
+  std::fill(fenced_.begin(), fenced_.end(), false);
+  std::fill(visits_.begin(), visits_.end(), Visitor{});
+  latest_wait_ = 0;
   std::fill(site_of_op_.begin(), site_of_op_.end(), 0);
   open_sites_.clear();
   synchronised_ = 0;
@@ -254,6 +267,13 @@ void BlockRun::control(Warp& warp, size_t index, const CodeBlock& block) {
       return leave(warp, index, mask);
     case ControlKind::barrier:
       return arrive(warp, index, block, mask);
+    case ControlKind::cluster_arrive:
+      return arrive_at_cluster(warp, index, block, mask);
+    case ControlKind::fence:
+      note_fence(warp, mask);
+      return move_to(warp, index, block.next);
+    case ControlKind::cluster_wait:
+      return wait_for_cluster(warp, index, block, mask);
     case ControlKind::collective:
       return arrive_collective(warp, index, block, mask);
     case ControlKind::commit_group:

@@ -1,5 +1,5 @@
 // A block of threads at work: its warps, its shared memory, its barriers. One host thread owns a
-// BlockRun and runs one block after another in it.
+// BlockRun, as one of a cluster (cluster.h), and runs one block after another in it.
 #pragma once
 
 #include <array>
@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "runtime/ptx/cluster_shadow.h"
 #include "runtime/ptx/copies.h"
 #include "runtime/ptx/global_shadow.h"
 #include "runtime/ptx/machine.h"
@@ -58,11 +61,12 @@ struct Waiting {
   uint32_t block = 0;  // where they go on
   uint32_t mask = 0;
   uint32_t frame = 0;
-  uint32_t barrier = 0;  // 0…15; kCollective: for other lanes of the warp
+  uint32_t barrier = 0;  // 0…15; kCollective: for other lanes of the warp; kClusterBarrier
   uint32_t members = 0;  // of a collective: the lanes that have to come
   uint32_t op = 0;       // the barrier or collective
 };
 inline constexpr uint32_t kCollective = 16;
+inline constexpr uint32_t kClusterBarrier = 17;
 inline constexpr uint32_t kMaxBlockThreads = 1024;
 
 /// Number -> x, y, z, x fastest.
@@ -75,6 +79,7 @@ inline std::array<uint32_t, 3> coordinates(uint64_t number,
 }
 
 class BlockRun;
+class ClusterRun;
 
 struct Warp {
   Lanes lanes;
@@ -154,6 +159,21 @@ class BlockRun {
   void begin(uint64_t block);
   /// Runs it for about so many warp instructions; true if it has ended.
   bool advance(uint64_t instructions);
+  bool ended() const { return ended_; }
+
+  // cluster.cpp: as one of a cluster's blocks.
+  void join(ClusterRun& cluster, uint32_t rank);
+  ClusterRun* cluster() { return cluster_; }
+  /// All it could do in its last turn was wait for other blocks of the cluster.
+  bool idle() const { return idle_; }
+  /// They never come: the block ends here.
+  void give_up();
+  void release_cluster_barrier();
+  void found_of_cluster(uint32_t op, const std::string& detail);
+  /// The thread, as it is about to be in shared memory: a fence before that does not cover it.
+  Visitor visitor(uint32_t op, uint32_t warp, uint32_t lane);
+  std::optional<VisitorClash> visited(size_t cell, const Visitor& by, bool write);
+  ClusterShadow* cluster_shadow() { return cluster_shadow_.get(); }
 
   // What handlers need.
   const Launch& launch() const { return launch_; }
@@ -225,6 +245,12 @@ class BlockRun {
   void complete(const Warp& warp, const PendingCopy& copy, uint32_t mask);
   void write_reduction(Warp& warp, const Waiting& waited, const Barrier& barrier);
   void report_stuck();
+  void end();
+  void arrive_at_cluster(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask);
+  void wait_for_cluster(Warp& warp, size_t index, const CodeBlock& block, uint32_t mask);
+  void note_fence(const Warp& warp, uint32_t mask);
+  void has_waited(uint32_t thread);
+  bool waits_for_cluster() const;
 
   const Launch& launch_;
   uint64_t block_ = 0;
@@ -245,6 +271,16 @@ class BlockRun {
   std::vector<uint32_t> open_sites_;  // those
   uint64_t synchronised_ = 0;
   std::array<Barrier, 16> barriers_{};
+  ClusterRun* cluster_ = nullptr;
+  uint32_t rank_ = 0;  // in it
+  bool ended_ = false;
+  bool idle_ = false;
+  std::vector<uint32_t> arrivals_;  // at the cluster's barrier, by thread
+  std::vector<uint32_t> waits_;     // phases that were waited for, by thread
+  std::vector<bool> fenced_;        // has released since it was in shared memory, by thread
+  uint32_t latest_wait_ = 0;        // the most of those
+  std::vector<Visitor> visits_;     // the last of each other block in this one's shared memory
+  std::unique_ptr<ClusterShadow> cluster_shadow_;
 };
 
 inline uint32_t popcount(uint32_t mask) {

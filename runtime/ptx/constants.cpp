@@ -13,6 +13,7 @@ struct Position {
 
 uint32_t value_of(Special which, const Launch& launch, const Position& at) {
   const LaunchConfig& config = launch.config;
+  const std::array<uint32_t, 3>& cluster = launch.code->cluster;
   const auto axis = [&](Special first) {
     return static_cast<size_t>(which) - static_cast<size_t>(first);
   };
@@ -34,6 +35,33 @@ uint32_t value_of(Special which, const Launch& launch, const Position& at) {
     case Special::nctaid_y:
     case Special::nctaid_z:
       return config.grid[axis(Special::nctaid_x)];
+    case Special::clusterid_x:
+    case Special::clusterid_y:
+    case Special::clusterid_z: {
+      const size_t i = axis(Special::clusterid_x);
+      return at.block[i] / cluster[i];
+    }
+    case Special::nclusterid_x:
+    case Special::nclusterid_y:
+    case Special::nclusterid_z: {
+      const size_t i = axis(Special::nclusterid_x);
+      return config.grid[i] / cluster[i];
+    }
+    case Special::cluster_ctaid_x:
+    case Special::cluster_ctaid_y:
+    case Special::cluster_ctaid_z: {
+      const size_t i = axis(Special::cluster_ctaid_x);
+      return at.block[i] % cluster[i];
+    }
+    case Special::cluster_nctaid_x:
+    case Special::cluster_nctaid_y:
+    case Special::cluster_nctaid_z:
+      return cluster[axis(Special::cluster_nctaid_x)];
+    case Special::cluster_ctarank:
+      return at.block[0] % cluster[0] +
+             cluster[0] * (at.block[1] % cluster[1] + cluster[1] * (at.block[2] % cluster[2]));
+    case Special::cluster_nctarank:
+      return cluster[0] * cluster[1] * cluster[2];
     case Special::laneid:
       return at.lane;
     case Special::warpid:
@@ -55,11 +83,9 @@ uint32_t value_of(Special which, const Launch& launch, const Position& at) {
     case Special::total_smem_size:
       return static_cast<uint32_t>(launch.shared_end - kSharedBegin);
     case Special::nsmid:
-    case Special::one:
       return 1;
     case Special::smid:
     case Special::gridid:
-    case Special::zero:
       return 0;
   }
   return 0;

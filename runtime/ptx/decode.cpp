@@ -132,6 +132,7 @@ Code Decoder::decode(const Function& entry) {
   code_.name = std::string(entry.name);
   code_.reqntid = entry.reqntid;
   code_.maxntid = entry.maxntid;
+  code_.cluster = entry.cluster;
   scopes_.emplace_back();
   open_ = {0};
   declare_parameters(entry);

@@ -122,6 +122,8 @@ class Decoder {
   void leave(const Instruction& instruction);
   void trap(const Instruction& instruction);
   void bar(const Instruction& instruction);
+  void cluster_barrier(const Instruction& instruction, Modifiers& modifiers);
+  void fence(const Instruction& instruction);
   void nothing(const Instruction& instruction);
   void indirect_branch(const Instruction& instruction);
 
@@ -164,6 +166,10 @@ class Decoder {
   void bulk(const Instruction& instruction, Modifiers modifiers);
   void is_space(const Instruction& instruction);
   void trivial(const Instruction& instruction);
+
+  // decode_cluster.cpp
+  void map_address(const Instruction& instruction);
+  void rank_of_address(const Instruction& instruction);
 
   // decode_matrix.cpp
   void multiply_matrices(const Instruction& instruction);

@@ -17,8 +17,8 @@ const std::unordered_map<std::string_view, Decoder::Method>& Decoder::methods() 
       {"cp", &Decoder::copy_async},
       {"mbarrier", &Decoder::mbarrier},
       {"isspacep", &Decoder::is_space},
-      {"mapa", &Decoder::trivial},
-      {"getctarank", &Decoder::trivial},
+      {"mapa", &Decoder::map_address},
+      {"getctarank", &Decoder::rank_of_address},
       {"createpolicy", &Decoder::trivial},
       {"setmaxnreg", &Decoder::nothing},
       {"griddepcontrol", &Decoder::nothing},
@@ -43,7 +43,7 @@ const std::unordered_map<std::string_view, Decoder::Method>& Decoder::methods() 
       {"bar", &Decoder::bar},
       {"barrier", &Decoder::bar},
       {"membar", &Decoder::nothing},
-      {"fence", &Decoder::nothing},
+      {"fence", &Decoder::fence},
       {"prefetch", &Decoder::nothing},
       {"prefetchu", &Decoder::nothing},
       {"nanosleep", &Decoder::nothing},
@@ -176,7 +176,7 @@ void Decoder::trap(const Instruction& instruction) {
 // bar.red.{popc.u32 d,and.pred p,or.pred p}, a[, b], [!]c;   bar.warp.sync m;   barrier.cluster…
 void Decoder::bar(const Instruction& instruction) {
   Modifiers modifiers(instruction);
-  if (modifiers.take("cluster")) return nothing(instruction);  // of one block
+  if (modifiers.take("cluster")) return cluster_barrier(instruction, modifiers);
   modifiers.take("cta");
   if (modifiers.take("warp")) {
     if (modifiers.take("sync") && expect_no_more(instruction, modifiers) &&
@@ -219,6 +219,37 @@ void Decoder::bar(const Instruction& instruction) {
   if (*threads != kNone) use(index, Field::threads, *threads, false);
   if (*c != kNone) use(index, Field::predicate, *c, false);
   if (*d != kNone) use(index, Field::result, *d, true);
+}
+
+// barrier.cluster.arrive[.release,.relaxed][.aligned];   barrier.cluster.wait[.acquire][.aligned];
+void Decoder::cluster_barrier(const Instruction& instruction, Modifiers& modifiers) {
+  Control control{.kind = ControlKind::cluster_wait};
+  if (modifiers.take("arrive")) {
+    control.kind = ControlKind::cluster_arrive;
+    control.relaxed = modifiers.take("relaxed");
+    if (!control.relaxed) modifiers.take("release");
+  } else if (modifiers.take("wait")) {
+    modifiers.take("acquire");
+  } else {
+    return fault("ptx-bad-modifier", instruction.span,
+                 fmt::format("`{}` is no barrier that the machine knows", instruction.text));
+  }
+  control.aligned = modifiers.take("aligned");
+  if (!expect_no_more(instruction, modifiers) || !expect_operands(instruction, 0, 0)) return;
+  emit_control(instruction, InstructionClass::barrier, control);
+}
+
+// fence[.sc,.acq_rel,.acquire,.release][.sync_restrict…].scope: what comes before one that releases
+// to other blocks is ordered by a relaxed arrival behind it. Other fences order what this machine
+// keeps in order anyway.
+void Decoder::fence(const Instruction& instruction) {
+  Modifiers modifiers(instruction);
+  const std::string_view order = modifiers.take_any({"sc", "acq_rel", "acquire", "release"});
+  const std::string_view scope = modifiers.take_any({"cluster", "gpu", "sys"});
+  modifiers.take("sync_restrict::shared::cta");
+  if (!modifiers.left().empty() || order == "acquire" || scope.empty()) return nothing(instruction);
+  if (expect_operands(instruction, 0, 0))
+    emit_control(instruction, InstructionClass::other, {.kind = ControlKind::fence});
 }
 
 // What orders or warms caches, or only takes time: this machine has one order and no caches.

@@ -1,5 +1,4 @@
-// mbarrier.*, cp.async.mbarrier.arrive, cp.async.bulk, and what a cluster of one block makes of
-// cluster instructions.
+// mbarrier.*, cp.async.mbarrier.arrive, cp.async.bulk.
 #include <fmt/format.h>
 
 #include "runtime/ptx/decode.h"
@@ -191,28 +190,12 @@ void Decoder::is_space(const Instruction& instruction) {
   emit_lane(instruction, kind, LaneOp::not_pred, *p, {either});
 }
 
-// A cluster has one block: mapa gives the address itself, getctarank 0. createpolicy makes a policy
-// that nothing looks at.
+// createpolicy makes a policy that nothing looks at.
 void Decoder::trivial(const Instruction& instruction) {
-  Modifiers modifiers(instruction);
-  const InstructionClass kind = InstructionClass::other;
   if (instruction.operands.empty()) return nothing(instruction);
-  std::optional<Type> type = Type::b64;
-  for (std::string_view word : instruction.modifiers)
-    if (const auto named = find_type(word)) type = named;
-  const bool rank = instruction.opcode == "getctarank";
-  const bool map = instruction.opcode == "mapa";
-  const auto d = destination(instruction.operands[0], *type);
-  if (!d) return;
-  const bool wide = bytes_of(*type) == 8;
-  uint32_t from = constant(0, *type);
-  if (map && !rank) {
-    if (!expect_operands(instruction, 3, 3)) return;
-    const auto a = source(instruction.operands[1], *type);
-    if (!a) return;
-    from = *a;
-  }
-  emit_lane(instruction, kind, wide ? LaneOp::mov_64 : LaneOp::mov_32, *d, {from});
+  const auto d = destination(instruction.operands[0], Type::b64);
+  if (d)
+    emit_lane(instruction, InstructionClass::other, LaneOp::mov_64, *d, {constant(0, Type::b64)});
 }
 
 }  // namespace tilec::ptx

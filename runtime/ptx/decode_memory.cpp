@@ -140,6 +140,8 @@ void Decoder::access(const Instruction& instruction, AccessKind kind) {
   const bool load = kind == AccessKind::load;
   Modifiers modifiers(instruction);
   Access access{.kind = kind, .space = Space::generic};
+  access.of_cluster =
+      std::ranges::find(modifiers.left(), "shared::cluster") != modifiers.left().end();
   take_space(modifiers, access.space);
   bool cache_policy = false;
   take_hints(modifiers, load, cache_policy, access.strong);

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <thread>
 
-#include "runtime/ptx/block.h"
+#include "runtime/ptx/cluster.h"
 #include "runtime/ptx/decode.h"
 #include "runtime/ptx/global_shadow.h"
 #include "runtime/ptx/machine.h"
@@ -49,6 +49,20 @@ dsl::Result<void> check_extents(const LaunchConfig& config) {
   return {};
 }
 
+dsl::Result<void> check_cluster(const Code& code, const LaunchConfig& config) {
+  const uint64_t blocks = uint64_t{code.cluster[0]} * code.cluster[1] * code.cluster[2];
+  if (blocks > kMostOfCluster)
+    return refused("launch-bounds", fmt::format("`{}` wants clusters of {} blocks; at most {}",
+                                                code.name, blocks, kMostOfCluster));
+  for (size_t axis = 0; axis < 3; ++axis)
+    if (config.grid[axis] % code.cluster[axis] != 0)
+      return refused("launch-bounds",
+                     fmt::format("`{}` wants clusters of {} blocks (.reqnctapercluster), which do "
+                                 "not fill a grid of {}",
+                                 code.name, extents(code.cluster), extents(config.grid)));
+  return {};
+}
+
 dsl::Result<void> check_config(const Code& code, const LaunchConfig& config) {
   if (auto good = check_extents(config); !good) return good;
   if (config.threads < 0 || config.max_block_instructions == 0)
@@ -62,6 +76,7 @@ dsl::Result<void> check_config(const Code& code, const LaunchConfig& config) {
   if (most != 0 && threads > most)
     return refused("launch-bounds", fmt::format("`{}` takes at most {} threads (.maxntid), not {}",
                                                 code.name, most, threads));
+  if (auto good = check_cluster(code, config); !good) return good;
   const auto fixed = static_cast<int64_t>(code.dynamic_shared - kSharedBegin);
   if (config.dynamic_shared_bytes < 0 || config.dynamic_shared_bytes > config.shared_limit - fixed)
     return refused(
@@ -136,18 +151,25 @@ dsl::Result<std::vector<uint64_t>> place_variables(const Program& program, Memor
   return addresses;
 }
 
-// Blocks are taken in order by whoever is free; what each does depends on no other.
-void run_apart(const Launch& launch, uint64_t blocks, RawCounts& counts, FoundList& findings) {
+void collect(ClusterRun& run, RawCounts& counts, FoundList& findings) {
+  for (uint32_t rank = 0; rank < run.size(); ++rank) {
+    counts.add(run.block(rank).counts);
+    findings.add(run.block(rank).findings);
+  }
+}
+
+// Clusters are taken in order by whoever is free; what each does depends on no other.
+void run_apart(const Launch& launch, uint64_t clusters, RawCounts& counts, FoundList& findings) {
   const uint64_t cores = std::max(1u, std::thread::hardware_concurrency());
   const uint64_t wanted =
       launch.config.threads > 0 ? static_cast<uint64_t>(launch.config.threads) : cores;
-  const uint64_t workers = std::min(wanted, blocks);
+  const uint64_t workers = std::min(wanted, clusters);
   std::atomic<uint64_t> next{0};
-  std::vector<std::unique_ptr<BlockRun>> runs;
-  for (uint64_t i = 0; i < workers; ++i) runs.push_back(std::make_unique<BlockRun>(launch));
-  const auto work = [&](BlockRun& run) {
-    for (uint64_t block = next++; block < blocks; block = next++) {
-      run.begin(launch.schedule.block(block));
+  std::vector<std::unique_ptr<ClusterRun>> runs;
+  for (uint64_t i = 0; i < workers; ++i) runs.push_back(std::make_unique<ClusterRun>(launch));
+  const auto work = [&](ClusterRun& run) {
+    for (uint64_t cluster = next++; cluster < clusters; cluster = next++) {
+      run.begin(launch.schedule.block(cluster));
       while (!run.advance(kTurn)) {
       }
     }
@@ -156,28 +178,25 @@ void run_apart(const Launch& launch, uint64_t blocks, RawCounts& counts, FoundLi
   for (uint64_t i = 1; i < workers; ++i) threads.emplace_back(work, std::ref(*runs[i]));
   work(*runs[0]);
   for (std::thread& thread : threads) thread.join();
-  for (const auto& run : runs) {
-    counts.add(run->counts);
-    findings.add(run->findings);
-  }
+  for (const auto& run : runs) collect(*run, counts, findings);
 }
 
 // Blocks that talk to each other through global memory: one host thread, so that every run is the
 // same, and many blocks under way at once, so that one may wait for another, as on a GPU that holds
 // them all.
-void run_together(const Launch& launch, uint64_t blocks, RawCounts& counts, FoundList& findings) {
-  std::vector<std::unique_ptr<BlockRun>> under_way;
-  std::vector<std::unique_ptr<BlockRun>> idle;
+void run_together(const Launch& launch, uint64_t clusters, RawCounts& counts, FoundList& findings) {
+  std::vector<std::unique_ptr<ClusterRun>> under_way;
+  std::vector<std::unique_ptr<ClusterRun>> idle;
   uint64_t next = 0;
   const auto begin_one = [&] {
-    if (idle.empty()) idle.push_back(std::make_unique<BlockRun>(launch));
+    if (idle.empty()) idle.push_back(std::make_unique<ClusterRun>(launch));
     under_way.push_back(std::move(idle.back()));
     idle.pop_back();
     under_way.back()->begin(launch.schedule.block(next++));
   };
   size_t more = 1;
-  while (next < blocks || !under_way.empty()) {
-    while (more-- > 0 && next < blocks && under_way.size() < kMostUnderWay) begin_one();
+  while (next < clusters || !under_way.empty()) {
+    while (more-- > 0 && next < clusters && under_way.size() < kMostUnderWay) begin_one();
     size_t ended = 0;
     for (size_t i = 0; i < under_way.size();) {
       if (!under_way[i]->advance(kShortTurn)) {
@@ -191,10 +210,7 @@ void run_together(const Launch& launch, uint64_t blocks, RawCounts& counts, Foun
     // Where none could end, they may wait for blocks that are not under way yet.
     more = ended > 0 ? ended : std::max<size_t>(under_way.size(), 1);
   }
-  for (const auto& run : idle) {
-    counts.add(run->counts);
-    findings.add(run->findings);
-  }
+  for (const auto& run : idle) collect(*run, counts, findings);
 }
 
 }  // namespace
@@ -246,7 +262,9 @@ dsl::Result<LaunchResult> launch(const Module& module, std::string_view entry,
   bind(*code, config, launch.ops);
 
   const uint64_t blocks = uint64_t{config.grid[0]} * config.grid[1] * config.grid[2];
-  launch.schedule = Schedule(config.schedule, blocks);
+  const uint64_t clusters =
+      blocks / (uint64_t{code->cluster[0]} * code->cluster[1] * code->cluster[2]);
+  launch.schedule = Schedule(config.schedule, clusters);
   OwnerSites sites;
   launch.sites = &sites;
   const bool owners = config.checks == Checks::all && blocks > 1;
@@ -254,9 +272,9 @@ dsl::Result<LaunchResult> launch(const Module& module, std::string_view entry,
   RawCounts counts;
   FoundList findings;
   if (code->between_blocks && blocks > 1)
-    run_together(launch, blocks, counts, findings);
+    run_together(launch, clusters, counts, findings);
   else
-    run_apart(launch, blocks, counts, findings);
+    run_apart(launch, clusters, counts, findings);
   if (owners) drop_owners(memory);
   for (uint64_t address : launch.variables) (void)memory.free(address);
   LaunchResult result;

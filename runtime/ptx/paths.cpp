@@ -1,7 +1,7 @@
 // Where lanes go: branches, calls, leaving, and meeting again.
 #include <algorithm>
 
-#include "runtime/ptx/block.h"
+#include "runtime/ptx/cluster.h"
 
 namespace tilec::ptx {
 
@@ -96,6 +96,9 @@ void BlockRun::move_to(Warp& warp, size_t index, uint32_t block) {
 void BlockRun::leave(Warp& warp, size_t index, uint32_t mask) {
   warp.alive &= ~mask;
   alive_threads_ -= popcount(mask);
+  uint32_t arrived = 0;  // at the cluster's barrier, for the phase that is open
+  for (uint32_t left = mask; left != 0; left &= left - 1)
+    arrived += arrivals_[warp.index * kLanes + first_lane(left)] > cluster_->phase() ? 1U : 0U;
   Split& split = warp.ready[index];
   split.mask &= ~mask;
   if (split.mask == 0) {
@@ -106,6 +109,7 @@ void BlockRun::leave(Warp& warp, size_t index, uint32_t mask) {
   // Who has left is not waited for.
   for (uint32_t barrier = 0; barrier < barriers_.size(); ++barrier) try_release(barrier);
   release_collectives(warp);
+  cluster_->leave(popcount(mask), arrived);
 }
 
 }  // namespace tilec::ptx

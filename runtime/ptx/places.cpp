@@ -105,6 +105,11 @@ uint32_t place_within(const Op& op, Lanes& lanes, Space space, const Places& pla
 
 }  // namespace
 
+uint32_t place_in_shared(const Op& op, Lanes& lanes, const Places& places, uint32_t mask,
+                         uint32_t bytes, uint64_t size) {
+  return place_within(op, lanes, Space::shared, places, mask, bytes, kSharedBegin, size);
+}
+
 uint32_t place(const Op& op, Lanes& lanes, uint32_t access_index, Space space, const Places& places,
                uint32_t mask, uint32_t bytes, bool write, Places& hosts) {
   if (mask == 0) return 0;

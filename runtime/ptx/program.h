@@ -48,6 +48,20 @@ enum class Special : uint8_t {
   nctaid_x,
   nctaid_y,
   nctaid_z,
+  clusterid_x,
+  clusterid_y,
+  clusterid_z,
+  nclusterid_x,
+  nclusterid_y,
+  nclusterid_z,
+  cluster_ctaid_x,
+  cluster_ctaid_y,
+  cluster_ctaid_z,
+  cluster_nctaid_x,
+  cluster_nctaid_y,
+  cluster_nctaid_z,
+  cluster_ctarank,
+  cluster_nctarank,
   laneid,
   warpid,
   nwarpid,
@@ -61,8 +75,6 @@ enum class Special : uint8_t {
   lanemask_gt,
   dynamic_smem_size,
   total_smem_size,
-  zero,
-  one,
 };
 
 /// What a constant register holds: bits, or an address that only a launch knows.
@@ -123,6 +135,7 @@ struct Access {
   uint8_t register_bytes = 4;  // 4 or 8, of the data registers' lanes
   uint8_t declared_bytes = 4;  // of the data registers' type: a s8 in a u16 keeps 16 bits
   bool strong = false;         // volatile, relaxed, acquire, release: meant for other threads
+  bool of_cluster = false;     // shared::cluster: may lead to another block
   bool wide_address = true;    // the address register has 64 bits
   uint32_t address = kNone;    // slot; kNone: `offset` alone
   int64_t offset = 0;
@@ -204,6 +217,9 @@ enum class ControlKind : uint8_t {
   branch,
   exit,
   barrier,
+  cluster_arrive,
+  cluster_wait,
+  fence,  // release, for other blocks
   collective,
   commit_group,
   wait_group,
@@ -221,6 +237,7 @@ struct Control {
   uint32_t threads = kNone;  // slot of the thread count; kNone: all of the block
   bool aligned = true;
   bool arrive_only = false;
+  bool relaxed = false;  // cluster_arrive: orders no memory
   // bar.red: combines a predicate of all threads, kept as a count.
   CollectiveMode reduce{};  // add (popc), and_, or_; none
   uint32_t predicate = kNone;
@@ -313,6 +330,7 @@ struct Code {
   int64_t parameter_bytes = 0;
   std::array<uint32_t, 3> reqntid{};
   std::array<uint32_t, 3> maxntid{};
+  std::array<uint32_t, 3> cluster{1, 1, 1};  // blocks
 
   std::vector<Op> ops;  // handlers are bound by a launch
   std::vector<OpInfo> infos;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/ptx/block.h"
+
 namespace tilec::ptx {
 namespace {
 
@@ -24,6 +26,27 @@ void SharedShadow::reset() {
   std::fill(known_.begin(), known_.end(), 0);
 }
 
+void SharedShadow::write_from_outside(size_t cell) {
+  cells_[cell] = {.outside = true};
+  std::fill_n(reads_.begin() + static_cast<ptrdiff_t>(cell * warps_), warps_, 0);
+}
+
+// What the block has never written is this shadow's to say.
+void SharedShadow::tell_cluster(size_t index, const Grain& grain, Accessor by, bool write,
+                                bool pending, std::vector<Clash>& clashes) {
+  if (block_ == nullptr) return;
+  const Visitor visitor = block_->visitor(by.op, by.warp, grain.lane);
+  ClusterShadow& shadow = *block_->cluster_shadow();
+  const auto found = write ? shadow.write(index, visitor, pending) : shadow.read(index, visitor);
+  if (!found || found->with.op == kNone) return;
+  clash(found->kind, index, grain,
+        {.op = found->with.op,
+         .warp = static_cast<uint8_t>(found->with.thread / kLanes),
+         .lane = static_cast<uint8_t>(found->with.thread % kLanes),
+         .rank = static_cast<uint8_t>(found->with.rank)},
+        clashes);
+}
+
 void SharedShadow::clash(FindingKind kind, size_t index, const Grain& grain, Accessor with,
                          std::vector<Clash>& clashes) const {
   clashes.push_back({.kind = kind, .lane = grain.lane, .offset = index * grain_, .with = with});
@@ -36,8 +59,11 @@ void SharedShadow::read(const Pattern& pattern, uint64_t offset, Accessor by, bo
     const size_t index = base + static_cast<size_t>(static_cast<int64_t>(grain.offset));
     Cell& cell = cells_[index];
     by.lane = grain.lane;
+    tell_cluster(index, grain, by, false, false, clashes);
     if (cell.pending) {
       clash(FindingKind::not_waited_for, index, grain, cell.writer, clashes);
+    } else if (cell.outside) {
+      // ordered, or not, by the cluster's barrier
     } else if (cell.time == 0) {
       clash(FindingKind::unwritten_memory, index, grain, {}, clashes);
     } else if (cell.strong && strong) {
@@ -87,10 +113,12 @@ void SharedShadow::write(const Pattern& pattern, uint64_t offset, Accessor by, b
     Cell& cell = cells_[index];
     by.lane = grain.lane;
     check_write(cell, index, grain, by, strong, clashes);
+    tell_cluster(index, grain, by, true, false, clashes);
     cell.time = now_[by.warp];
     cell.writer = by;
     cell.strong = strong;
     cell.pending = false;
+    cell.outside = false;
   }
   if (strong) ++now_[by.warp];
 }
@@ -103,10 +131,12 @@ void SharedShadow::begin_copy(const Pattern& pattern, uint64_t offset, Accessor 
     Cell& cell = cells_[index];
     by.lane = grain.lane;
     check_write(cell, index, grain, by, false, clashes);
+    tell_cluster(index, grain, by, true, true, clashes);
     cell.time = now_[by.warp];
     cell.writer = by;
     cell.strong = false;
     cell.pending = true;
+    cell.outside = false;
   }
 }
 
@@ -117,6 +147,8 @@ void SharedShadow::end_copy(uint64_t offset, uint32_t bytes, Accessor by) {
     cell.time = now_[by.warp];
     cell.writer = by;
     cell.pending = false;
+    if (block_ != nullptr)
+      (void)block_->cluster_shadow()->write(index, block_->visitor(by.op, by.warp, by.lane));
   }
 }
 
@@ -132,6 +164,10 @@ void SharedShadow::acquire(uint32_t warp, const std::vector<uint32_t>& clock) {
     known = std::max(known, clock[v]);
   }
   ++now_[warp];  // lanes of the warp that waited are ordered too
+}
+
+void SharedShadow::meet_all() {
+  meet(warps_ == 32 ? ~0u : (1u << warps_) - 1);
 }
 
 void SharedShadow::meet(uint32_t warps) {

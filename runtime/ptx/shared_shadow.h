@@ -20,11 +20,15 @@
 
 namespace tilec::ptx {
 
+class BlockRun;
+
 /// Who makes an access, or made one.
 struct Accessor {
   uint32_t op = kNone;
   uint8_t warp = 0;
   uint8_t lane = 0;
+  uint8_t rank = kOwnBlock;  // of its block in the cluster
+  static constexpr uint8_t kOwnBlock = 255;
 };
 
 /// What an access clashes with.
@@ -55,6 +59,15 @@ class SharedShadow {
                   std::vector<Clash>& clashes);
   void end_copy(uint64_t offset, uint32_t bytes, Accessor by);
 
+  /// In a cluster: what `block`, whose memory it is, does there is told to its ClusterShadow too,
+  /// and what that finds is added.
+  void watch(BlockRun* block) { block_ = block; }
+  size_t cells() const { return cells_.size(); }
+  /// Another block has written there; its ClusterShadow knows of it.
+  void write_from_outside(size_t cell);
+  /// All warps have met at a barrier of the cluster.
+  void meet_all();
+
   /// All warps of `warps` (a bit each) have met at a barrier.
   void meet(uint32_t warps);
   /// Warps of `from` have arrived, warps of `to` go on: bar.arrive.
@@ -70,6 +83,7 @@ class SharedShadow {
     Accessor writer;
     bool strong = false;
     bool pending = false;
+    bool outside = false;  // written by another block
     uint32_t read_op = kNone;
   };
 
@@ -79,11 +93,14 @@ class SharedShadow {
   }
   void check_write(Cell& cell, size_t index, const Grain& grain, Accessor by, bool strong,
                    std::vector<Clash>& clashes);
+  void tell_cluster(size_t index, const Grain& grain, Accessor by, bool write, bool pending,
+                    std::vector<Clash>& clashes);
   void clash(FindingKind kind, size_t index, const Grain& grain, Accessor with,
              std::vector<Clash>& clashes) const;
 
   uint32_t grain_;
   uint32_t warps_;
+  BlockRun* block_ = nullptr;  // null: of no cluster
   std::vector<Cell> cells_;
   std::vector<uint32_t> reads_;  // [cell][warp]: time << 6 | lane, lane 32: several; 0: none
   std::vector<uint32_t> now_;    // clock of each warp, from 1

@@ -18,11 +18,10 @@ bool is_linkage(std::string_view word) {
 }
 
 // Directives after a function's parameters that take numbers and do not matter here.
-constexpr std::array<std::string_view, 6> kIgnoredWithNumbers = {
-    ".minnctapersm",      ".maxnctapersm",   ".maxnreg",
-    ".reqnctapercluster", ".maxclusterrank", ".local_maxnreg"};
-constexpr std::array<std::string_view, 4> kIgnoredFlags = {".noreturn", ".explicitcluster",
-                                                           ".blocksareclusters", ".unique"};
+constexpr std::array<std::string_view, 5> kIgnoredWithNumbers = {
+    ".minnctapersm", ".maxnctapersm", ".maxnreg", ".maxclusterrank", ".local_maxnreg"};
+constexpr std::array<std::string_view, 3> kIgnoredFlags = {".noreturn", ".explicitcluster",
+                                                           ".unique"};
 
 template <class List>
 bool contains(const List& list, std::string_view word) {
@@ -208,14 +207,14 @@ void SyntaxReader::read_function(bool external) {
   unit_.functions.push_back(std::move(function));
 }
 
-std::array<uint32_t, 3> SyntaxReader::read_extents() {
+std::array<uint32_t, 3> SyntaxReader::read_extents(std::string_view of_what) {
   std::array<uint32_t, 3> extents{1, 1, 1};
   const dsl::Span span = tokens_[at_ - 1].span();
   for (size_t axis = 0; axis < 3; ++axis) {
     const uint64_t value = read_number(peek().text).bits;
     if (value == 0 || value > 1024)
       faults_.add("ptx-reqntid", span.begin ? peek().span() : span,
-                  fmt::format("`{}` threads: a block has 1 to 1024 along an axis", peek().text));
+                  fmt::format("`{}` {} has 1 to 1024 along an axis", peek().text, of_what));
     extents[axis] = static_cast<uint32_t>(value);
     next();
     if (!accept(",")) break;
@@ -229,6 +228,8 @@ void SyntaxReader::read_performance(Function& function) {
       function.reqntid = read_extents();
     } else if (accept(".maxntid")) {
       function.maxntid = read_extents();
+    } else if (accept(".reqnctapercluster")) {
+      function.cluster = read_extents("blocks: a cluster");
     } else if (contains(kIgnoredFlags, peek().text)) {
       next();
     } else if (contains(kIgnoredWithNumbers, peek().text)) {

@@ -126,6 +126,7 @@ struct Function {
   std::vector<RegisterDeclaration> register_results, register_parameters;  // .func with .reg
   std::array<uint32_t, 3> reqntid{};                                       // 0: not given
   std::array<uint32_t, 3> maxntid{};
+  std::array<uint32_t, 3> cluster{1, 1, 1};  // .reqnctapercluster
   std::vector<Statement> body;
   dsl::Span span;  // the name
 };

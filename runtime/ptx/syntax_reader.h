@@ -25,7 +25,7 @@ class SyntaxReader {
   void read_file_directive();
   void read_function(bool external);
   void read_performance(Function& function);
-  std::array<uint32_t, 3> read_extents();
+  std::array<uint32_t, 3> read_extents(std::string_view of_what = "threads: a block");
   std::vector<Variable> read_parameters(std::vector<RegisterDeclaration>& registers);
   void skip_statement();
   void skip_braces();

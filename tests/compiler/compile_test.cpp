@@ -180,6 +180,7 @@ TEST(Compile, CopiesUnguardedWhereOnlyCIsUnaligned) {
 TEST(Compile, MovesEdgeTilesInsideForEveryDeal) {
   const char* specs[] = {
       "tile 32x32x8 warp 32x32 thread 8x4 stages 3 split_k 3",
+      "tile 32x32x8 warp 32x32 thread 8x4 stages 3 cluster 1x1x3",
       "tile 32x64x8 warp 32x32 thread 4x8 stages 2 raster swizzle 2 layout tt",
       "tile 16x32x8 warp 16x32 thread 4x4 stages 2 persistent raster columns",
       "tile 16x32x8 thread 4x4 copy none layout tn epilogue acc+c",

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "dsl/defaults.h"
+#include "dsl/derive.h"
 #include "dsl/format.h"
 #include "dsl/nearest.h"
 #include "dsl/validate.h"
@@ -27,6 +28,36 @@ TEST(Complete, TheExampleOfTheManual) {
             "lanes columns 8x4 fragment split shared a transposed padded 4 b plain raster rows "
             "type f32 accumulate f32 output f32 layout nn epilogue alpha*acc + beta*c edges guard "
             "sass off target sm_90a");
+}
+
+// `cluster 1x1xP` says `split_k P`; what is larger, the slices or a part of the tile, is what a
+// block needs of shared memory.
+TEST(Complete, AClusterSharesK) {
+  const Spec spec = test::spec_of("tile 64x64x8 thread 4x4 stages 2 cluster 1x1x4");
+  EXPECT_EQ(spec.split_k, 4);
+  EXPECT_EQ(spec.cluster, 4);
+  EXPECT_FALSE(spec.leaves_parts());
+  EXPECT_NE(format(spec).find("split_k 4 cluster 1x1x4"), std::string::npos);
+  EXPECT_EQ(test::derived_of(spec).shared_bytes, 64 * 64 * 4);
+  const Spec deep = test::spec_of("tile 64x64x32 thread 4x4 stages 3 cluster 1x1x4 split_k 4");
+  EXPECT_GT(test::derived_of(deep).shared_bytes, 64 * 64 * 4);
+  EXPECT_EQ(test::derived_of(deep).shared_bytes_parts, 64 * 64 * 4);
+  for (const char* none : {"", " cluster 1x1", " cluster 1x1x1"})
+    EXPECT_EQ(test::spec_of(std::string("tile 64x64 thread 4x4") + none).cluster, 1) << none;
+  EXPECT_EQ(test::faults_of("tile 64x64 thread 4x4 cluster 1x1x9"), "out-of-range");
+  EXPECT_EQ(test::faults_of("tile 64x64 thread 4x4 cluster 1x1x4 stream_k"), "stream-k-alone");
+}
+
+// Each piece once: blocks times turns hold all, and a trip takes an even share of a block's.
+TEST(Derive, PiecesOfACluster) {
+  for (const Extent& thread : {Extent{1, 4}, Extent{16, 8}, Extent{18, 4}, Extent{3, 5}})
+    for (int blocks = 2; blocks <= 8; ++blocks) {
+      const Pieces pieces = pieces_of(thread, widest_vector(4, thread.n), blocks);
+      EXPECT_EQ(pieces.all * widest_vector(4, thread.n), thread.m * thread.n);
+      EXPECT_GE(pieces.turns * blocks, pieces.all);
+      EXPECT_LT((pieces.turns - 1) * blocks, pieces.all);
+      EXPECT_EQ(pieces.turns % pieces.at_once, 0);
+    }
 }
 
 TEST(Complete, FillsInDefaults) {

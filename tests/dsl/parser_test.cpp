@@ -83,6 +83,7 @@ TEST(Parser, ReadsEveryClause) {
            {"split_k 4", "gemm: split_k(value=4)"},
            {"stream_k persistent", "gemm: stream_k() persistent()"},
            {"cluster 2x1", "gemm: cluster(m=2, n=1)"},
+           {"cluster 1x1x4", "gemm: cluster(m=1, n=1, k=4)"},
            {"roles producer 1 consumer 2", "gemm: roles(producer=1, consumer=2)"},
            {"type f16 accumulate f32 output bf16",
             "gemm: type(value=f16) accumulate(value=f32) output(value=bf16)"},

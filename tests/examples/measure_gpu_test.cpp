@@ -121,7 +121,7 @@ TEST_F(MeasureGpu, SanitizesKernelsThatShareOutTheirWork) {
   const Outcome outcome = measure("sanitizer");
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   const json rows = results("sanitizer_fake_9000_x")["rows"];
-  ASSERT_EQ(rows.size(), (3 * 8 + 4 + 2 * 3) * 4U);  // two shapes of three rungs
+  ASSERT_EQ(rows.size(), (3 * 9 + 4 + 2 * 3) * 4U);  // two shapes of three rungs
   std::set<std::string> names;
   std::set<std::string> ways;
   for (const json& row : rows) {
@@ -130,7 +130,7 @@ TEST_F(MeasureGpu, SanitizesKernelsThatShareOutTheirWork) {
     names.insert(row["name"]);
     ways.insert(row["way"]);
   }
-  EXPECT_EQ(names.size(), 8U + 3U);
+  EXPECT_EQ(names.size(), 9U + 3U);
   EXPECT_EQ(ways, (std::set<std::string>{"alone", "many tiles", "pointers", "rungs", "strided"}));
 }
 
@@ -145,7 +145,7 @@ TEST_F(MeasureGpu, AHazardAmongThemIsKeptAndFails) {
     EXPECT_EQ(row["tool"], "racecheck");
     EXPECT_NE(row["output"].get<std::string>().find("Race reported"), std::string::npos) << row;
   }
-  EXPECT_EQ(unclean, 3 * 8);
+  EXPECT_EQ(unclean, 3 * 9);
 }
 
 // The real program, on the CPU and with a fault in every call that shows one.

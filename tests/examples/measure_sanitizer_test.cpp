@@ -23,7 +23,7 @@ TEST(MeasureSanitizer, ItsKernelsAreRightOnTheCpu) {
   for (size_t at = 0; (at = outcome.output.find("\ncheck      passed", at)) != std::string::npos;
        ++at)
     ++passed;
-  EXPECT_EQ(passed, 3 * 8) << outcome.output;
+  EXPECT_EQ(passed, 3 * 9) << outcome.output;
 }
 
 }  // namespace

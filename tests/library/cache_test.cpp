@@ -80,6 +80,21 @@ TEST_F(Cache, GivesBackWhatWasStored) {
   EXPECT_FALSE(cache.load(key_of(2)));
 }
 
+// What a launch has to know of a cluster is in the spec, and in the code.
+TEST_F(Cache, KeepsClusters) {
+  std::vector<dsl::Limits> limits;
+  for (const Target& target : targets()) limits.push_back(target.limits);
+  Artifact artifact = artifact_of(1);
+  artifact.spec =
+      (*dsl::read_specs({"<test>", "tile 16x16 thread 2x2 cluster 1x1x4"}, limits, "sm_90a"))[0];
+  artifact.entries.resize(1);
+  const auto found = unpack(key_of(1), pack(key_of(1), artifact));
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(same(*found, artifact));
+  EXPECT_EQ(found->spec.cluster, 4);
+  EXPECT_FALSE(found->spec.leaves_parts());
+}
+
 TEST_F(Cache, KeepsNothingWithoutAFolder) {
   const KernelCache cache("");
   EXPECT_FALSE(cache.store(key_of(1), artifact_of(1)));

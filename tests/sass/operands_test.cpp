@@ -36,6 +36,8 @@ std::vector<Named> named_in(std::string_view text) {
     while (end < text.size() && is_word(text[end])) ++end;
     std::string_view word = text.substr(i, end - i);
     i = end;
+    if (word == "PR")
+      for (int p = 0; p < kTruePredicate; ++p) out.emplace_back(File::predicate, p);
     const bool uniform = word.starts_with('U');
     if (uniform) word.remove_prefix(1);
     if (word.size() < 2 || (word[0] != 'R' && word[0] != 'P')) continue;

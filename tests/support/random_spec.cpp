@@ -180,6 +180,9 @@ class Generator {
     if (dice_.chance(20)) {
       clause("split_k {}", dice_.between(1, 8));
     } else if (dice_.chance(15)) {
+      clause("cluster 1x1x{}", dice_.between(1, 9));
+      if (dice_.chance(10)) clause("split_k {}", dice_.between(1, 8));
+    } else if (dice_.chance(15)) {
       clause("stream_k");
     }
     if (dice_.chance(1)) clause("stages {}", dice_.between(1, 3));

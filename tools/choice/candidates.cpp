@@ -84,13 +84,13 @@ class Families {
  public:
   explicit Families(size_t most) : limit_(std::max<size_t>(1, most / kLeast)) {}
   bool takes(const dsl::Spec& spec) {
-    return counts_[{spec.tile.m, spec.tile.n, spec.split_k}]++ < limit_;
+    return counts_[{spec.tile.m, spec.tile.n, spec.split_k, spec.cluster}]++ < limit_;
   }
 
  private:
   static constexpr size_t kLeast = 8;  // families in a list
   size_t limit_;
-  std::map<std::array<int, 3>, size_t> counts_;
+  std::map<std::array<int, 4>, size_t> counts_;
 };
 
 dsl::Error empty_space(const std::vector<Looked>& all) {

@@ -43,7 +43,8 @@ std::vector<Body> find_bodies(const Kernel& kernel, int sm) {
     bool known = true;
     for (size_t i = block.begin; i < block.end; ++i) {
       body.ops.push_back({all[i], operands_of(all[i]), i});
-      known &= body.ops.back().operands.known;
+      known &= body.ops.back().operands.known &&
+               body.ops.back().operands.effect != Effect::cluster_barrier;
     }
     if (body.ops.size() > 1 && leads_out(body.ops[body.ops.size() - 2], block.end)) body.jumps = 2;
     if (known && count_fmas(body) > 0) bodies.push_back(std::move(body));
