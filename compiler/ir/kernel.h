@@ -82,8 +82,9 @@
 // - `store c = acc : EXPR` computes EXPR for each element of the thread's tile, with `c` the
 //   element that is there. A guarded store whose expression reads c only through products with beta
 //   reads no c where beta is 0; an unguarded one reads what it names.
-// - `staged_store`: a guarded store of C goes through the memory of the rings, whose slots then hold
-//   nothing any more. All threads of the block take part, and it begins with a barrier of its own.
+// - `staged_store`: a guarded store of C goes through the memory of the rings, whose slots then
+//   hold nothing any more. All threads of the block take part, and it begins with a barrier of its
+//   own.
 // - A store into parts or stretches goes to the block's own. `sum acc = w`: w[0] + w[1] + ..., in
 //   this order; of stretches, those that touch the tile, in the order of K.
 // - `share x = acc`: each thread puts its accumulators into its block's exchange. `reduce c = x :

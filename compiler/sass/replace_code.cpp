@@ -247,6 +247,13 @@ void mend_lines(Editor& editor, std::string_view name, const Code& code) {
   }
 }
 
+// Whether the file reads back as the code that was written.
+bool holds(std::span<const uint8_t> file, std::string_view kernel, const Code& code) {
+  const dsl::Result<Cubin> cubin = read_cubin(file);
+  const Kernel* now = cubin ? cubin->find(kernel) : nullptr;
+  return now != nullptr && now->words == code.words && now->registers == code.registers;
+}
+
 }  // namespace
 
 Word nop_word() {
@@ -281,7 +288,10 @@ dsl::Result<std::vector<uint8_t>> replace_code(std::span<const uint8_t> file,
   editor.replace(editor.text(), 0, old->words.size() * kWordBytes, bytes);
   if (!editor.intact()) return tl::unexpected(not_editable("its tables overlap"));
   mend_sizes(editor, bytes.size());
-  return editor.take();
+  std::vector<uint8_t> out = editor.take();
+  if (!holds(out, kernel, padded))
+    return tl::unexpected(not_editable("its tables overlap, and mending one damages another"));
+  return out;
 }
 
 }  // namespace tilec::sass

@@ -207,6 +207,16 @@ TEST(ReplaceCode, RefusesTablesThatOverlap) {
   if (!out) EXPECT_EQ(out.error().diagnostics[0].code, "not-editable");
 }
 
+// Whatever is written reads back, or nothing is.
+TEST(ReplaceCode, LeavesNoFileThatCannotBeRead) {
+  const std::vector<uint8_t> file = read_bytes("overlapping_sizes.cubin");
+  RewriteOptions options;
+  options.order.slots_apart = true;
+  const auto out = rewrite_cubin(file, options);
+  ASSERT_FALSE(out);
+  EXPECT_NE(out.error().find("left as assembled"), std::string::npos) << out.error();
+}
+
 TEST(ReplaceBytes, GrowsAndShrinksOneSectionAlone) {
   const std::vector<uint8_t> file = read_bytes("sgemm_sm_80.cubin");
   const auto before = read_elf(file);

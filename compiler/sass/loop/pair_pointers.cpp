@@ -37,7 +37,7 @@ bool is_move(const LoopOp& op) {
 class Pairer {
  public:
   Pairer(const Body& body, const Registers& behind, const Registers& spare)
-      : out_{.body = body, .renames = {}, .taken = {}},
+      : out_{.body = body, .renames = {}},
         behind_(behind),
         spare_(spare),
         gone_(body.ops.size(), false) {}
@@ -158,10 +158,7 @@ class Pairer {
       bool free = true;
       for (int r = 0; r < width; ++r) free &= spare_[static_cast<size_t>(reg + r)];
       if (!free) continue;
-      for (int r = 0; r < width; ++r) {
-        spare_.reset(static_cast<size_t>(reg + r));
-        out_.taken.set(static_cast<size_t>(reg + r));
-      }
+      for (int r = 0; r < width; ++r) spare_.reset(static_cast<size_t>(reg + r));
       return reg;
     }
     return -1;
@@ -176,7 +173,7 @@ class Pairer {
 }  // namespace
 
 Paired pair_pointers(const Body& body, const Registers& behind, const Registers& spare) {
-  if (std::ranges::any_of(body.ops, waits_long)) return {.body = body, .renames = {}, .taken = {}};
+  if (std::ranges::any_of(body.ops, waits_long)) return {.body = body, .renames = {}};
   return Pairer(body, behind, spare).run();
 }
 

@@ -24,7 +24,6 @@ struct Rename {
 struct Paired {
   Body body;                    // without the moves
   std::vector<Rename> renames;  // the halves of each pointer
-  Registers taken;              // registers that were spare
 };
 
 /// `behind`: registers that the code behind the loop reads. `spare`: registers that hold nothing at

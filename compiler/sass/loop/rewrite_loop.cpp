@@ -99,6 +99,17 @@ std::string find_stranded(const Needed& needed, const Body& body, const Products
   return "";
 }
 
+// The lowest free register that no move reads or writes; -1 if there is none.
+int find_unmoved(Registers free, std::span<const Rename> renames) {
+  for (const Rename& rename : renames) {
+    free.reset(static_cast<size_t>(rename.from));
+    free.reset(static_cast<size_t>(rename.to));
+  }
+  for (int reg = 0; reg < kZeroRegister; ++reg)
+    if (free[static_cast<size_t>(reg)]) return reg;
+  return -1;
+}
+
 Body reorder(const Body& body, std::span<const size_t> order) {
   Body out{.sm = body.sm, .begin = body.begin, .end = body.end, .jumps = body.jumps, .ops = {}};
   for (const size_t op : order) out.ops.push_back(body.ops[op]);
@@ -214,16 +225,10 @@ OrWhyNot<Rewritten> rewrite_loop(const Kernel& kernel, int sm, const RewriteOpti
   // The loop is what it will be; what is left is the way in and out.
 
   const int waits = 0x3f & ~copy_scoreboards(body);
-  int spare = -1;
-  for (int reg = most - 1; reg >= 0; --reg)
-    if (free[static_cast<size_t>(reg)] && !paired.taken[static_cast<size_t>(reg)] &&
-        std::ranges::none_of(placement->renames, [&](const Rename& rename) {
-          return rename.from == reg || rename.to == reg;
-        }))
-      spare = reg;
-  // What stands before the loop did not expect its results to be read at once.
   std::vector<Rename> renames = placement->renames;
   renames.insert(renames.end(), paired.renames.begin(), paired.renames.end());
+  const int spare = find_unmoved(free, renames);
+  // What stands before the loop did not expect its results to be read at once.
   const auto enter = move_registers(renames, spare, waits, kFarApart);
   const auto leave = move_registers(inverse(renames), spare, waits, 0);
   if (!enter || !leave) return WhyNot(enter ? leave.error() : enter.error());
@@ -232,8 +237,7 @@ OrWhyNot<Rewritten> rewrite_loop(const Kernel& kernel, int sm, const RewriteOpti
   if (const std::string why_not = mend_branches(kernel, body, out); !why_not.empty())
     return WhyNot(why_not);
   int highest = std::max(placement->highest, spare);
-  for (int reg = 0; reg < most; ++reg)
-    if (paired.taken[static_cast<size_t>(reg)]) highest = std::max(highest, reg);
+  for (const Rename& rename : renames) highest = std::max(highest, rename.to);
   out.code.registers = std::max(kernel.registers, highest + 1 + overhead);
   return out;
 }
