@@ -156,9 +156,11 @@ class Pairer {
   int take(int width) {
     for (int reg = 0; reg + width <= kZeroRegister; reg += width) {
       bool free = true;
-      for (int r = 0; r < width; ++r) free &= spare_[static_cast<size_t>(reg + r)];
+      for (int r = 0; r < width; ++r)
+        free &= spare_[static_cast<size_t>(reg) + static_cast<size_t>(r)];
       if (!free) continue;
-      for (int r = 0; r < width; ++r) spare_.reset(static_cast<size_t>(reg + r));
+      for (int r = 0; r < width; ++r)
+        spare_.reset(static_cast<size_t>(reg) + static_cast<size_t>(r));
       return reg;
     }
     return -1;
