@@ -2,19 +2,19 @@
 
 #include <algorithm>
 
+#include "dsl/defaults.h"
+#include "dsl/derive.h"
+
 namespace tilec::dsl {
 namespace {
 
 constexpr int kLanes = 32;
 constexpr int kBanks = 32;
-constexpr int kWidestVector = 4;
 
 }  // namespace
 
 int staged_vector(const StagedTile& tile) {
-  int width = kWidestVector;
-  while (tile.pieces.n % width != 0) width /= 2;
-  return width;
+  return widest_vector(kWidestVector, tile.pieces.n);
 }
 
 Staging plan_staging(const StagedTile& tile) {

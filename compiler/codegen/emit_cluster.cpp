@@ -16,6 +16,7 @@ namespace tilec::codegen {
 namespace {
 
 constexpr int kElementBytes = 4;
+
 }  // namespace
 
 // What the others are to read is shared memory alone: the fence says so, and costs little. Of a
@@ -190,14 +191,9 @@ void Emitter::access_piece(const ir::Op& op, Piece& piece, bool store) {
 
 // Element by element, as store_guarded_row does it.
 void Emitter::access_guarded_piece(const ir::Op& op, Piece& piece, bool store) {
-  Value* room = room_in_row(operand(op.to), piece.row, piece.column);
-  Value* open = builder_.CreateICmpUGE(piece.row, own_m_);
-  if (piece.ours != nullptr) open = builder_.CreateAnd(open, piece.ours);
-  room = builder_.CreateSelect(open, room, i32(0));
+  Value* room = own_room(operand(op.to), piece.row, piece.column, piece.ours);
   Value* skipped = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, own_n_, piece.column);
-  if (!store && dsl::reads_c(op.epilogue) == dsl::ReadsC::unless_beta_zero)
-    room =
-        builder_.CreateSelect(condition({.kind = ir::ConditionKind::beta_is_zero}), i32(0), room);
+  if (!store) room = room_to_read(op, room);
   for (int j = 0; j < kernel_.at(op.from).vector; ++j) {
     if (!store) {
       piece.old.push_back(read_c_if(skipped, room, j, piece.line));

@@ -29,6 +29,21 @@ llvm::Value* Emitter::room_in_row(const Operand& operand, Value* row, Value* col
   return builder_.CreateSelect(builder_.CreateICmpULT(row, operand.rows), left, i32(0));
 }
 
+// The same of C, or 0 where the row is not the block's to store: what a moved tile shares with the
+// one before it is that one's. `ours`: what else has to hold; null: nothing.
+llvm::Value* Emitter::own_room(const Operand& c, Value* row, Value* column, Value* ours) {
+  Value* room = room_in_row(c, row, column);
+  Value* open = builder_.CreateICmpUGE(row, own_m_);
+  if (ours != nullptr) open = builder_.CreateAnd(open, ours);
+  return builder_.CreateSelect(open, room, i32(0));
+}
+
+// Of C: where beta is 0 an epilogue that reads it through products with beta alone reads nothing.
+llvm::Value* Emitter::room_to_read(const ir::Op& op, Value* room) {
+  if (dsl::reads_c(op.epilogue) != dsl::ReadsC::unless_beta_zero) return room;
+  return builder_.CreateSelect(condition({.kind = ir::ConditionKind::beta_is_zero}), i32(0), room);
+}
+
 llvm::Value* Emitter::element_pointer(const Operand& operand, Value* row, Value* column) {
   return advance(operand.base,
                  builder_.CreateAdd(builder_.CreateMul(wide(row), operand.leading), wide(column)));

@@ -22,10 +22,7 @@ constexpr int64_t kElementBytes = 4;
 
 dsl::StagedTile Emitter::staged_tile() const {
   const ir::ThreadMap& map = kernel_.map;
-  dsl::StagedTile out{map.warps, map.lanes, map.each, map.pieces};
-  for (const ir::Storage& s : kernel_.storage)
-    if (s.space == ir::Space::shared) out.room += int64_t{s.stages} * ir::slot_elements(s);
-  return out;
+  return {map.warps, map.lanes, map.each, map.pieces, ir::shared_elements(kernel_)};
 }
 
 // No rows: the store goes element by element.

@@ -197,18 +197,12 @@ void Emitter::store_row(const ir::Op& op, int i, Value* line, Value* row, Value*
 // before it is that one's to store.
 void Emitter::store_guarded_row(const ir::Op& op, const Values& acc, const std::vector<int>& across,
                                 Value* line, Value* row, Value* column) {
-  const Operand& to = operand(op.to);
-  Value* room = room_in_row(to, row, column);
-  room = builder_.CreateSelect(builder_.CreateICmpUGE(row, own_m_), room, i32(0));
+  Value* room = own_room(operand(op.to), row, column, nullptr);
   Value* skipped = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, own_n_, column);
-  Value* room_to_read = room;
-  const dsl::ReadsC reads = dsl::reads_c(op.epilogue);
-  if (reads == dsl::ReadsC::unless_beta_zero)
-    room_to_read =
-        builder_.CreateSelect(condition({.kind = ir::ConditionKind::beta_is_zero}), i32(0), room);
+  const bool reads = dsl::reads_c(op.epilogue) != dsl::ReadsC::never;
+  Value* readable = room_to_read(op, room);
   for (size_t j = 0; j < acc.size(); ++j) {
-    Value* old =
-        reads == dsl::ReadsC::never ? nullptr : read_c_if(skipped, room_to_read, across[j], line);
+    Value* old = reads ? read_c_if(skipped, readable, across[j], line) : nullptr;
     write_if(skipped, room, across[j], line, evaluate(op.epilogue, acc[j], old));
   }
 }

@@ -151,6 +151,8 @@ class Emitter {
 
   // emit_guard.cpp
   Value* room_in_row(const Operand& operand, Value* row, Value* column);
+  Value* own_room(const Operand& c, Value* row, Value* column, Value* ours);
+  Value* room_to_read(const ir::Op& op, Value* room);
   Value* element_pointer(const Operand& operand, Value* row, Value* column);
   Value* read_below(Value* room, Value* place, const char* constraint, int across, Value* line,
                     bool read_only);

@@ -65,6 +65,16 @@ Axis HeadParser::axis(bool optional) {
   return Axis::none;
 }
 
+// Axes and extents of what lies in shared memory, up to the closing bracket.
+void HeadParser::extents(Storage& s) {
+  s.row_axis = axis(false);
+  s.rows = number("a number of rows");
+  expect(",");
+  s.column_axis = axis(false);
+  s.columns = number("a number of columns");
+  expect("]");
+}
+
 Storage HeadParser::storage() {
   Storage s;
   const std::string space = name("a storage");
@@ -84,12 +94,7 @@ Storage HeadParser::storage() {
     }
   } else if (space == "shared") {
     s.space = Space::shared;
-    s.row_axis = axis(false);
-    s.rows = number("a number of rows");
-    expect(",");
-    s.column_axis = axis(false);
-    s.columns = number("a number of columns");
-    expect("]");
+    extents(s);
     expect("stages");
     s.stages = number("a number of slots");
     expect("stride");
@@ -99,12 +104,7 @@ Storage HeadParser::storage() {
     if (accept("swizzle")) s.swizzle = number("elements per group");
   } else if (space == "exchange") {
     s.space = Space::exchange;
-    s.row_axis = axis(false);
-    s.rows = number("a number of rows");
-    expect(",");
-    s.column_axis = axis(false);
-    s.columns = number("a number of columns");
-    expect("]");
+    extents(s);
     expect("vector");
     s.vector = number("elements per access");
   } else {

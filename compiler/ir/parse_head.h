@@ -18,6 +18,7 @@ class HeadParser : protected Tokens {
   dsl::Extent tile(int& tile_k);  // INTxINTxINT
   void raster(Kernel& kernel);
   Axis axis(bool optional);
+  void extents(Storage& s);
 };
 
 }  // namespace tilec::ir

@@ -4,14 +4,13 @@
 #include <numeric>
 
 #include "compiler/passes/make_ops.h"
+#include "dsl/defaults.h"
 
 namespace tilec::passes {
 namespace {
 
 using ir::Axis;
 using ir::Storage;
-
-constexpr int kWidestVector = 4;
 
 Storage global(const std::string& name, Axis row, Axis column, int vector) {
   return {.name = name, .row_axis = row, .column_axis = column, .vector = vector};
@@ -53,7 +52,7 @@ int vector_b(const dsl::Spec& spec, const dsl::Derived& derived) {
 
 // Elements of a row of C that a thread of the sum takes; a tile has whole ones.
 int vector_of_sum(const dsl::Spec& spec) {
-  return spec.stream_k ? dsl::widest_vector(kWidestVector, spec.tile.n) : kWidestVector;
+  return spec.stream_k ? dsl::widest_vector(dsl::kWidestVector, spec.tile.n) : dsl::kWidestVector;
 }
 
 // A tile begins where the vectors of A or B do that is contiguous along the axis.
@@ -115,7 +114,7 @@ Results add_results(ir::Kernel& kernel, const dsl::Spec& spec, int vector_c) {
                         .column_axis = Axis::n,
                         .rows = spec.tile.m,
                         .columns = spec.tile.n,
-                        .vector = dsl::widest_vector(kWidestVector, kernel.map.pieces.n)});
+                        .vector = dsl::widest_vector(dsl::kWidestVector, kernel.map.pieces.n)});
   if (!spec.leaves_parts()) return out;
   Storage workspace = global("w", Axis::m, Axis::n, spec.stream_k ? vector_of_sum(spec) : vector_c);
   workspace.parts = spec.split_k;

@@ -11,15 +11,6 @@
 namespace tilec::test {
 namespace {
 
-Artifact artifact_of(const std::string& text, dsl::Batch batch = dsl::Batch::none) {
-  const dsl::Result<std::vector<dsl::Spec>> specs = specs_of(text);
-  EXPECT_TRUE(specs) << dsl::render(specs.error());
-  dsl::Result<Artifact> artifact =
-      compile((*specs)[0], *find_target("sm_90a"), {.assembler = Assembler::none, .batch = batch});
-  EXPECT_TRUE(artifact) << dsl::render(artifact.error());
-  return std::move(*artifact);
-}
-
 // Pieces of 1, 2 and 4 elements; more pieces than blocks, fewer, and no multiple of them; one trip
 // and several; a part that needs more shared memory than the slices, and one that needs less.
 const std::vector<std::string>& kinds_of_clusters() {
@@ -38,23 +29,7 @@ const std::vector<std::string>& kinds_of_clusters() {
 
 TEST(Cluster, IsRightOnAwkwardShapes) {
   const std::unique_ptr<Device> device = cpu();
-  for (const std::string& spec : kinds_of_clusters()) {
-    const Artifact artifact = artifact_of(spec);
-    for (const dsl::GemmShape& shape :
-         {dsl::GemmShape{17, 33, 29}, dsl::GemmShape{1, 1, 1}, dsl::GemmShape{16, 32, 0},
-          dsl::GemmShape{1, 130, 70}, dsl::GemmShape{40, 3, 12}, dsl::GemmShape{32, 64, 48},
-          dsl::GemmShape{0, 16, 16}, dsl::GemmShape{16, 0, 16}})
-      for (const float beta : {0.0F, 1.0F, -0.5F}) {
-        // C starts as NaN where beta is 0. K of 1 slice leaves most blocks of a cluster without
-        // any.
-        const GemmProblem problem{.shape = shape,
-                                  .layout = artifact.spec.layout,
-                                  .ldc = shape.n + 3,
-                                  .alpha = 1.5F,
-                                  .beta = beta};
-        ASSERT_EQ(wrong_with(*device, artifact, problem), "") << spec << " " << describe(problem);
-      }
-  }
+  for (const std::string& spec : kinds_of_clusters()) expect_right_on_awkward_shapes(*device, spec);
 }
 
 TEST(Cluster, TakesUnalignedOperandsAndOtherEpilogues) {

@@ -12,36 +12,13 @@
 namespace tilec::test {
 namespace {
 
-Artifact artifact_of(const std::string& text, dsl::Batch batch = dsl::Batch::none) {
-  const dsl::Result<std::vector<dsl::Spec>> specs = specs_of(text);
-  EXPECT_TRUE(specs) << dsl::render(specs.error());
-  dsl::Result<Artifact> artifact =
-      compile((*specs)[0], *find_target("sm_90a"), {.assembler = Assembler::none, .batch = batch});
-  EXPECT_TRUE(artifact) << dsl::render(artifact.error());
-  return std::move(*artifact);
-}
-
 TEST(SplitK, IsRightOnAwkwardShapes) {
   const std::unique_ptr<Device> device = cpu();
   for (const char* spec :
        {"tile 16x32x4 thread 2x4 stages 2 split_k 3", "tile 8x16x8 thread 1x4 stages 3 split_k 8",
         "tile 1x64x4 thread 1x4 copy none split_k 5", "tile 16x16x4 split_k 2 layout tt",
-        "tile 32x16x2 thread 4x4 stages 2 split_k 256 layout tn"}) {
-    const Artifact artifact = artifact_of(spec);
-    for (const dsl::GemmShape& shape :
-         {dsl::GemmShape{17, 33, 29}, dsl::GemmShape{1, 1, 1}, dsl::GemmShape{16, 32, 0},
-          dsl::GemmShape{1, 130, 70}, dsl::GemmShape{40, 3, 12}, dsl::GemmShape{32, 64, 48},
-          dsl::GemmShape{0, 16, 16}, dsl::GemmShape{16, 0, 16}})
-      for (const float beta : {0.0F, 1.0F, -0.5F}) {
-        // C starts as NaN where beta is 0, and the workspace as what was never written.
-        const GemmProblem problem{.shape = shape,
-                                  .layout = artifact.spec.layout,
-                                  .ldc = shape.n + 3,
-                                  .alpha = 1.5F,
-                                  .beta = beta};
-        ASSERT_EQ(wrong_with(*device, artifact, problem), "") << spec << " " << describe(problem);
-      }
-  }
+        "tile 32x16x2 thread 4x4 stages 2 split_k 256 layout tn"})
+    expect_right_on_awkward_shapes(*device, spec);
 }
 
 // Of a block an SM, on three of them: `stream_k` shares tiles out there.

@@ -26,12 +26,8 @@ const Row kStaged[] = {
     {"tile 32x64x4 warp 32x32 thread 8x4 stages 1", 6},
 };
 
-Artifact artifact_of(const char* text) {
-  const auto specs = specs_of(std::string(text) + " staged_store");
-  EXPECT_TRUE(specs) << text << dsl::render(specs.error());
-  auto artifact = compiled((*specs)[0]);
-  EXPECT_TRUE(artifact) << text;
-  return *artifact;
+Artifact staged(const Row& row) {
+  return artifact_of(std::string(row.text) + " staged_store");
 }
 
 GemmProblem problem_of(const Artifact& artifact, dsl::GemmShape shape) {
@@ -51,7 +47,7 @@ ptx::Counts of_stores(const RunResult& result) {
 
 TEST(StagedStore, IsRightAtEveryBorder) {
   for (const Row& row : kStaged) {
-    const Artifact artifact = artifact_of(row.text);
+    const Artifact artifact = staged(row);
     const int64_t m = artifact.spec.tile.m, n = artifact.spec.tile.n;
     const dsl::GemmShape shapes[] = {{m, n + 1, 11},    {m - 1, n - 1, 3}, {m + 1, 2 * n + 3, 16},
                                      {2 * m, 2 * n, 9}, {1, n + 5, 8},     {m + 3, 1, 8},
@@ -73,7 +69,7 @@ TEST(StagedStore, IsRightAtEveryBorder) {
 // Rows of an odd number of elements: lanes side by side touch four sectors, or five.
 TEST(StagedStore, TouchesFewSectors) {
   for (const Row& row : kStaged) {
-    const Artifact artifact = artifact_of(row.text);
+    const Artifact artifact = staged(row);
     const GemmProblem problem = problem_of(
         artifact, {2 * artifact.spec.tile.m, 2 * artifact.spec.tile.n + 1, artifact.spec.tile_k});
     const auto device = open_cpu({.counters = true, .threads = 1});
@@ -93,7 +89,7 @@ TEST(StagedStore, TouchesFewSectors) {
 
 // The machine sees what each of the barriers is for.
 TEST(StagedStore, RacesWithoutItsBarriers) {
-  const Artifact artifact = artifact_of(kStaged[1].text);
+  const Artifact artifact = staged(kStaged[1]);
   const GemmProblem problem = problem_of(artifact, {64, 129, 16});
   const size_t behind = artifact.ptx.rfind("bar.sync");
   const size_t before = artifact.ptx.rfind("bar.sync", behind - 1);

@@ -126,7 +126,7 @@ class Pairer {
       const size_t last = pair->reads.back();
       if (low == high || !may_move(low, pair->low, last) || !may_move(high, pair->high, last))
         continue;
-      const int now = take(2);
+      const int now = take_pair();
       if (now < 0) return false;
       gone_[pair->low] = gone_[pair->high] = true;
       const int old = result_of(ops()[pair->low]);
@@ -153,15 +153,13 @@ class Pairer {
         ops()[at] = with_operand(ops()[at], use.slot, now, out_.body.sm);
   }
 
-  int take(int width) {
-    for (int reg = 0; reg + width <= kZeroRegister; reg += width) {
-      bool free = true;
-      for (int r = 0; r < width; ++r)
-        free &= spare_[static_cast<size_t>(reg) + static_cast<size_t>(r)];
-      if (!free) continue;
-      for (int r = 0; r < width; ++r)
-        spare_.reset(static_cast<size_t>(reg) + static_cast<size_t>(r));
-      return reg;
+  // An even register and the next, both spare; -1 if there are none.
+  int take_pair() {
+    for (size_t reg = 0; reg + 1 < kZeroRegister; reg += 2) {
+      if (!spare_[reg] || !spare_[reg + 1]) continue;
+      spare_.reset(reg);
+      spare_.reset(reg + 1);
+      return static_cast<int>(reg);
     }
     return -1;
   }
